@@ -1,15 +1,15 @@
 //! A run on many hosts: the coordinator assigns shards, and workers compute and store them.
 //!
-//! Reading order: [`event`] (inputs and outputs of the decisions), [`parts`] (the parts of what the coordinator
-//! knows), [`state`] (the state of these parts, and the decisions: pure and synchronous), [`bounds`] (which
-//! reports are plausible), [`service`] (the gRPC service), `room` (free space on their disks), `retire` (old
-//! layers of a shared store), `checker` (its files that workers call damaged), `restore` (what a run has when
-//! it starts), [`tables`] (what is journalled), [`serve`] (the loop that feeds events in and carries effects
-//! out), [`handle`] (how other threads ask the loop), [`status`] (the report for people), [`commands`] (the
-//! commands that messages name), [`view`] (the data of the web page), `waiting` (what the log says of a run
-//! that waits).
+//! Reading order: [`event`] (inputs and outputs of the decisions), [`parts`] (the parts of the coordinator's
+//! state), [`state`] (these parts together, and the decisions: pure and synchronous), [`bounds`] (which
+//! reports are plausible), [`service`] (the gRPC service), `free_space` (the workers' disks), `retire` (old
+//! layers of a shared store), `checker` (its files that workers report as damaged), `restore` (the state of a
+//! run at the start), [`tables`] (the data in the journal), [`serve`] (the loop that feeds events in and
+//! carries effects out), [`handle`] (how other threads query the loop), [`status`] (the report for users),
+//! [`commands`] (the commands that messages mention), [`view`] (the data of the web page), `wait_log` (log
+//! messages about a run that waits).
 //!
-//! Invariants: effects are carried out in order; a layer is committed before the next layer begins; messages
+//! Invariants: effects are carried out in order; a layer is committed before the next layer starts; messages
 //! of a worker count only while its session lasts.
 
 pub mod bounds;

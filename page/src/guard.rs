@@ -1,9 +1,9 @@
 //! Decides which requests are answered, and restricts what a browser may do with the answers.
 //!
-//! A request must name this server as its host, so that no other page can make a browser ask under another
-//! name. A request must be a GET. A request must carry the token: in a cookie, as a bearer token, or once in
-//! the address, from where the token is moved into the cookie. No answer may be shown in a frame, run scripts
-//! of other servers, or be kept by a cache.
+//! A request must name this server as its host, so that no other page can make a browser send requests
+//! under another name. A request must be a GET. A request must carry the token: in a cookie, as a bearer
+//! token, or once in the address, from where the token is moved into the cookie. No response may be shown in
+//! a frame, run scripts of other servers, or be stored by a cache.
 
 use axum::body::Body;
 use axum::http::header::{self, HeaderName, HeaderValue};
@@ -11,13 +11,13 @@ use axum::http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use fathom_proto::access::{PageTls, Token};
 use std::net::IpAddr;
 
-/// The path that is answered without a token; its answer says nothing about the run.
+/// The path that is answered without a token; its response says nothing about the run.
 pub(crate) const HEALTH: &str = "/healthz";
-/// The parameter with the token, in the address that is printed.
+/// The parameter with the token, in the printed address.
 const PARAMETER: &str = "token=";
 const SCHEME: &str = "Bearer ";
 
-/// Headers that restrict what a browser may do with any answer.
+/// Headers that restrict what a browser may do with any response.
 const HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -42,7 +42,7 @@ pub(crate) struct Guard {
 pub(crate) enum Verdict {
     /// The request is answered.
     Pass,
-    /// The request is answered with this response, and goes no further.
+    /// The request is answered with this response and not processed further.
     Answer(Response<Body>),
 }
 
@@ -54,7 +54,7 @@ impl Guard {
             return Verdict::Answer(text(StatusCode::MISDIRECTED_REQUEST, said));
         };
         if request.method() != Method::GET {
-            let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "This page can only be read.\n");
+            let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "This page is read-only.\n");
             answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET"));
             return Verdict::Answer(answer);
         }
@@ -71,7 +71,7 @@ impl Guard {
         }
     }
 
-    /// Returns the host that a request names, if that is this server.
+    /// Returns the host that a request names, if it is this server.
     fn host<'r>(&self, headers: &'r HeaderMap) -> Option<&'r str> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = hosts.next()?.to_str().ok()?;
@@ -96,7 +96,7 @@ impl Guard {
         pairs.any(|(key, value)| key == name && self.token.is(value.as_bytes()))
     }
 
-    /// Puts the token of the address into a cookie, and redirects to an address without the token.
+    /// Moves the token from the address into a cookie, and redirects to an address without the token.
     fn admit(&self, host: &str) -> Response<Body> {
         let secure = if self.tls.is_some() { "; Secure" } else { "" };
         let cookie = format!(
@@ -114,11 +114,11 @@ impl Guard {
     }
 }
 
-const NOT_THIS_HOST: &str = "This page is not known under that host name. Ask for it at localhost, or at the address that the command has printed.\n";
+const NOT_THIS_HOST: &str = "This page is not served under that host name. Open it at localhost, or at the address that the command printed.\n";
 const NOT_IN_CERTIFICATE: &str =
-    "This page is not known under that host name. Ask for it under a name that its certificate has.\n";
-const MISSING: &str = "This page is for the owner of the run. Open the address that the command has printed, which has a token at its end. If you have just followed a link to it, reload this page.\n";
-const WRONG: &str = "The token in this address is not that of this run. Open the address that the command has printed last.\n";
+    "This page is not served under that host name. Open it under a name from its certificate.\n";
+const MISSING: &str = "This page requires a token. Open the address that the command printed, which ends with the token. If you have just followed a link to it, reload this page.\n";
+const WRONG: &str = "The token in this address does not belong to this run. Open the address that the command printed last.\n";
 
 /// Returns the token in an address.
 fn in_address(uri: &Uri) -> Option<&str> {
@@ -141,7 +141,7 @@ fn without_port(host: &str) -> Option<&str> {
     }
 }
 
-/// Returns the name of the cookie. The name has the port in it, because browsers share cookies between all
+/// Returns the name of the cookie. The name includes the port, because browsers share cookies between all
 /// ports of a host, and several pages may run on one machine.
 fn cookie_name(host: &str) -> String {
     let port = host.rsplit_once(':').map_or("", |(_, port)| port);
@@ -149,12 +149,12 @@ fn cookie_name(host: &str) -> String {
     format!("fathom-{port}")
 }
 
-/// Makes an answer of plain text.
+/// Creates a plain text response.
 pub(crate) fn text(status: StatusCode, said: impl Into<Body>) -> Response<Body> {
     with_type(status, "text/plain; charset=utf-8", said)
 }
 
-/// Makes an answer with a content type.
+/// Creates a response with a content type.
 pub(crate) fn with_type(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
     let mut answer = Response::new(body.into());
     *answer.status_mut() = status;
@@ -162,7 +162,7 @@ pub(crate) fn with_type(status: StatusCode, kind: &'static str, body: impl Into<
     answer
 }
 
-/// Adds the headers that restrict what a browser may do with an answer.
+/// Adds the headers that restrict what a browser may do with a response.
 pub(crate) fn restrict(mut answer: Response<Body>) -> Response<Body> {
     for (name, value) in HEADERS {
         answer.headers_mut().insert(name, HeaderValue::from_static(value));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_this_machine_are_hosts() {
+    fn only_local_host_names_are_accepted() {
         let cookie = format!("fathom-80={SECRET}");
         for (host, expected) in [
             ("localhost:80", 200),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_is_demanded_and_leaves_the_address() {
+    fn token_is_required_and_removed_from_address() {
         let host = ("host", "localhost:8080");
         assert_eq!(status("/", &[host]), 401);
         assert_eq!(status("/healthz", &[host]), 200);
@@ -241,11 +241,15 @@ mod tests {
         let cookie = admitted.headers()["set-cookie"].to_str().unwrap();
         assert_eq!(cookie, format!("fathom-8080={SECRET}; Path=/; HttpOnly; SameSite=Strict"));
         let again = [host, ("cookie", &*format!("fathom-8080={SECRET}"))];
-        assert_eq!(status(&format!("/?token={SECRET}"), &again), 303, "it leaves the address every time");
+        assert_eq!(
+            status(&format!("/?token={SECRET}"), &again),
+            303,
+            "the token is removed from the address every time"
+        );
     }
 
     #[test]
-    fn nothing_but_reading_is_allowed() {
+    fn only_get_is_allowed() {
         let cookie = format!("fathom-80={SECRET}");
         for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "BREW"] {
             let request = Request::builder().method(method).uri("/").header("host", "localhost:80");

@@ -1,15 +1,15 @@
-//! Passes snapshots from the one task that looks at the run to the many readers of the page.
+//! Passes snapshots from the one task that observes the run to the many readers of the page.
 
 use crate::deltas::PublishedFacts;
 use crate::snapshot::Snapshot;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
-/// The most changes that a reader may lag behind. A slower reader is disconnected, and is told everything
-/// when it connects again.
+/// Maximum number of changes that a reader may lag behind. A slower reader is disconnected, and receives
+/// everything when it connects again.
 const MAX_BEHIND: usize = 32;
 
-/// What readers have been told, and the newest snapshot for callers that ask only once.
+/// What readers have received, and the newest snapshot for callers that ask only once.
 #[derive(Debug)]
 pub(crate) struct Hub {
     kept: Mutex<Kept>,
@@ -28,11 +28,11 @@ impl Hub {
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        // The state stays in use after a panic, because the next snapshot updates it.
+        // The state remains usable after a panic, because the next snapshot updates it.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells all readers what has changed.
+    /// Sends the changes to all readers.
     pub(crate) fn publish(&self, snapshot: Snapshot) {
         let mut kept = self.kept();
         kept.newest = Arc::new(Snapshot { events: Vec::new(), ..snapshot.clone() });
@@ -42,9 +42,9 @@ impl Hub {
         }
     }
 
-    /// Returns all that readers have been told, and a receiver of the changes from then on.
+    /// Returns everything that readers have received, and a receiver of the changes from then on.
     pub(crate) fn read(&self) -> (String, broadcast::Receiver<Arc<str>>) {
-        // Both are taken under the lock, so that no change falls between them.
+        // Both are taken under the lock, so that no change is missed between them.
         let kept = self.kept();
         (kept.told.all(), self.changes.subscribe())
     }

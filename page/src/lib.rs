@@ -2,12 +2,13 @@
 //!
 //! Reading order: [`snapshot`] (a run at a moment), [`feed`] (the source of snapshots), [`outline`] (the part of
 //! a snapshot that follows from a run's finished depths), `local` (the feed of a search in this process),
-//! `published` (what has changed since readers were told), `hub` (passes snapshots to all readers), `guard`
-//! (checks requests), `server` (answers requests), `metrics` (for Prometheus), and here all of them together.
+//! `deltas` (what has changed since the last update of the readers), `hub` (passes snapshots to all
+//! readers), `guard` (checks requests), `server` (answers requests), `metrics` (for Prometheus). This module
+//! combines them.
 //! The feeds of a run that is served, and of a directory, are in `fathom-coordinator`.
 //!
-//! Invariants: nothing that a reader does changes a run or holds it up; a snapshot is made about twice a
-//! second, however many readers there are; a slow reader is disconnected, and is told everything when it
+//! Invariants: nothing that a reader does changes a run or delays it; a snapshot is taken about twice a
+//! second, however many readers there are; a slow reader is disconnected, and receives everything when it
 //! connects again; text from workers and files enters the page as text and never as markup.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -58,22 +59,22 @@ impl Listening {
     /// Listens on an address. An address that other machines can reach needs TLS.
     ///
     /// # Errors
-    /// Bad input if the address is not one of this machine, is taken, or can be reached by other machines
-    /// without TLS.
+    /// Bad input if the address does not belong to this machine, is in use, or can be reached by other
+    /// machines without TLS.
     pub fn at(address: SocketAddr, tls: Option<PageTls>, report: ReportMaker) -> Result<Self> {
         if tls.is_none() && !address.ip().to_canonical().is_loopback() {
             return Err(bad_input!(
-                "--http {address} would show the page to other machines in plain text: give --http-tls-cert and --http-tls-key, or listen on 127.0.0.1 and let an ssh tunnel lead there"
+                "--http {address} would serve the page to other machines in plain text. Add --http-tls-cert and --http-tls-key, or listen on 127.0.0.1 and use an ssh tunnel"
             ));
         }
         let listener = TcpListener::bind(address).map_err(|error| {
             bad_input!(
-                "cannot listen on {address} for --http: {}: name another address or port",
+                "cannot listen on {address} for --http: {}. Choose another address or port",
                 error.kind()
             )
         })?;
-        listener.set_nonblocking(true).context("cannot listen without blocking")?;
-        let address = listener.local_addr().context("cannot tell the address of --http")?;
+        listener.set_nonblocking(true).context("cannot set the listener of --http to non-blocking mode")?;
+        let address = listener.local_addr().context("cannot determine the address of --http")?;
         Ok(Self { listener, address, tls, report })
     }
 
@@ -95,7 +96,7 @@ impl Listening {
         format!("{scheme}://{at}/?token={}", token.reveal())
     }
 
-    /// Shows a run on which this process works.
+    /// Shows a run that this process is computing.
     ///
     /// # Errors
     /// If the token cannot be written into the run's directory, or a thread cannot be started.
@@ -103,7 +104,7 @@ impl Listening {
         self.show_with(run, page::token_of_run(&run.path)?, feed, status)
     }
 
-    /// Shows a directory, in which nothing is written.
+    /// Shows a directory without writing into it.
     ///
     /// # Errors
     /// As [`Listening::show`].
@@ -181,14 +182,14 @@ impl Page {
         &self.address
     }
 
-    /// Tells all readers how the run has ended. The page then stays unchanged until the value is dropped.
+    /// Shows all readers how the run has ended. The page then stays unchanged until the value is dropped.
     ///
     /// # Errors
     /// If the run cannot be read.
     pub fn end(&mut self, run: &RunDirectory, state: RunState) -> Result<()> {
         drop(self.over.take());
         let Some(looking) = self.looking.take() else { return Ok(()) };
-        let mut feed = self.runtime.block_on(looking).context("the page has ended before the run")?;
+        let mut feed = self.runtime.block_on(looking).context("the page ended before the run")?;
         self.hub.publish(feed.ended(run, state)?);
         Ok(())
     }
@@ -209,7 +210,7 @@ mod tests {
     use std::time::SystemTime;
 
     #[test]
-    fn the_address_is_one_that_the_page_answers() {
+    fn printed_address_is_accepted_by_the_page() {
         let directory = tempfile::tempdir().unwrap();
         let (certificate, key) = (directory.path().join("cert.pem"), directory.path().join("key.pem"));
         let valid = SystemTime::now()..SystemTime::now() + Duration::from_secs(3600);

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// An observer of a search. It stores numbers and does nothing else, so that it does not delay the search.
+/// An observer of a search. It only stores numbers, so that it does not delay the search.
 #[derive(Clone, Debug)]
 pub struct Local(Arc<Mutex<Noted>>);
 
@@ -25,7 +25,7 @@ pub struct Local(Arc<Mutex<Noted>>);
 struct Noted {
     outline: Outline,
     limits: Limits,
-    /// Whether the first layer has begun.
+    /// Whether the first layer has started.
     is_ready: bool,
     present: Option<Layer>,
     events: Vec<EventFacts>,
@@ -34,7 +34,7 @@ struct Noted {
     states: Rate<Instant>,
 }
 
-/// The most that a search may take of this machine.
+/// The resource limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Kernel threads.
@@ -54,14 +54,14 @@ struct Layer {
     progress: Progress,
     done: Rate<Instant>,
     shards: Vec<(ShardState, Option<u32>)>,
-    /// States and bytes of the shards that this process has made, and how long each took.
+    /// States and bytes of the shards that this process has computed, and how long each took.
     made: BTreeMap<u32, (u64, u64, Duration)>,
     /// All shards before this one are done.
     first: usize,
 }
 
 impl Local {
-    /// Makes the observer for a run that this process is about to search.
+    /// Creates the observer for a run that this process is about to search.
     ///
     /// # Errors
     /// If the journal cannot be read.
@@ -78,11 +78,11 @@ impl Local {
     }
 
     fn noted(&self) -> MutexGuard<'_, Noted> {
-        // A poisoned lock is no problem: each change is complete before any code that could panic.
+        // A poisoned lock is harmless: each change is complete before any code that could panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a snapshot of the run. `over` is how the search has ended, if it has.
+    /// Returns a snapshot of the run. `over` says how the search has ended, if it has.
     fn look(&self, over: Option<RunState>) -> Snapshot {
         let mut noted = self.noted();
         let now = Instant::now();
@@ -111,7 +111,7 @@ impl Local {
         let mut run = outline.facts(state, facts);
         let Limits { threads, memory_bytes, disk_bytes } = *limits;
         run.threads = Some(threads as u64);
-        // Whole MiB, so that not every snapshot brings a change.
+        // Rounded to whole MiB, so that not every snapshot contains a change.
         run.memory = machine::anonymous_bytes().map(|bytes| bytes >> 20 << 20);
         run.memory_limit = Some(memory_bytes);
         run.read = machine::disk_bytes().map(|[read, _]| read >> 20 << 20);

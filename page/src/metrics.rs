@@ -1,4 +1,4 @@
-//! The run in OpenMetrics, for Prometheus and its like.
+//! The metrics of a run in the OpenMetrics format, for Prometheus and compatible collectors.
 
 use crate::snapshot::{Faults, ShardState, Snapshot, WorkerFacts};
 use fathom_proto::Latencies;
@@ -47,7 +47,7 @@ impl Writer<'_, '_> {
         self.labelled_gauges(about, values.map(|(of, value)| ([(label, of)], value)))
     }
 
-    /// Writes a gauge of each worker. Two workers may have one name, so each has its id beside it.
+    /// Writes a gauge of each worker. Two workers may have the same name, so each also has its id.
     fn gauge_of_workers(
         &mut self,
         about: (&str, &str, Option<&Unit>),
@@ -90,7 +90,7 @@ impl Collector for Metrics {
         let mut out = Writer(&mut encoder);
         let digits = |digits: &str| digits.parse::<f64>().unwrap_or_default();
         out.gauge("space_states", "States of the space", None, digits(&run.states))?;
-        out.gauge("visited_states", "States that were visited", None, digits(&run.visited))?;
+        out.gauge("visited_states", "Visited states", None, digits(&run.visited))?;
         out.gauge(
             "complete",
             "Whether every state was visited",
@@ -99,36 +99,36 @@ impl Collector for Metrics {
         )?;
         out.gauge(
             "depth",
-            "The depth that is made, or the last one",
+            "The depth being computed, or the last one",
             None,
             run.depth.map_or(0.0, f64::from),
         )?;
-        out.gauge("depth_done_ratio", "How much of the depth is done", None, run.depth_share)?;
-        out.gauge("depth_states", "States that were found in the depth", None, digits(&run.depth_states))?;
+        out.gauge("depth_done_ratio", "Share of the depth that is done", None, run.depth_share)?;
+        out.gauge("depth_states", "States found in the depth", None, digits(&run.depth_states))?;
         out.gauge(
             "states_per_second",
-            "States a second over the last half minute",
+            "States per second over the last 30 seconds",
             None,
             run.rate.unwrap_or(0.0),
         )?;
         if let Some(left) = run.depth_left {
-            out.gauge("depth_left", "Time that the depth may still take", Some(&Unit::Seconds), left)?;
+            out.gauge("depth_left", "Estimated remaining time of the depth", Some(&Unit::Seconds), left)?;
         }
         if let Some([least, most]) = run.run_left {
             let values = [("least", least), ("most", most)];
-            let about = ("run_left", "Time that the run may still take", Some(&Unit::Seconds));
+            let about = ("run_left", "Estimated remaining time of the run", Some(&Unit::Seconds));
             out.gauges(about, "bound", values.into_iter())?;
         }
         out.gauge(
             "layers",
-            "Layers that are kept as they were written",
+            "Size of the kept layers that are not compressed",
             Some(&Unit::Bytes),
             run.disk_used as f64,
         )?;
         if let Some(free) = run.disk_free {
             out.gauge(
                 "disk_free",
-                "Free space where the run's directory lies",
+                "Free space on the file system of the run's directory",
                 Some(&Unit::Bytes),
                 free as f64,
             )?;
@@ -136,56 +136,61 @@ impl Collector for Metrics {
         if let Some(memory) = run.memory {
             out.gauge(
                 "memory",
-                "Memory that this process has for itself, or all workers together",
+                "Private memory of this process, or of all workers together",
                 Some(&Unit::Bytes),
                 memory as f64,
             )?;
         }
         if let Some(limit) = run.memory_limit {
-            let help = "The most memory that they take, layers in the page cache among it";
+            let help = "Memory limit, including layers in the page cache";
             out.gauge("memory_limit", help, Some(&Unit::Bytes), limit as f64)?;
         }
         if let Some(read) = run.read {
-            let help = "Read from disks by this process, or by all workers that are there";
+            let help = "Read from disks by this process, or by all connected workers";
             out.gauge("read", help, Some(&Unit::Bytes), read as f64)?;
         }
         let written = growth.depths.iter().map(|depth| depth.bytes).sum::<u64>();
         let all = [("all", written)];
-        out.counters(("written", "Layers that were written", Some(&Unit::Bytes)), "depths", all.into_iter())?;
+        out.counters(
+            ("written", "Size of the written layers", Some(&Unit::Bytes)),
+            "depths",
+            all.into_iter(),
+        )?;
         let of_state = |state| shards.iter().filter(|(is, _)| *is == state).count() as f64;
         let states = ShardState::ALL.map(|(state, _, word)| (word, of_state(state)));
         out.gauges(("shards", "Shards of the depth", None), "state", states.into_iter())?;
         if let Some(cosets) = tallies.cosets {
-            out.gauge("depth_cosets", "Cosets of the depth that are done", None, cosets as f64)?;
+            out.gauge("depth_cosets", "Finished cosets of the depth", None, cosets as f64)?;
         }
         if run.sent.is_some() {
             let presences = ["alive", "silent", "draining", "awaited", "lost", "left"];
             let of = |presence| workers.iter().filter(|worker| worker.presence == presence).count() as f64;
             let presences = presences.map(|presence| (presence, of(presence)));
             out.gauges(("workers", "Workers", None), "presence", presences.into_iter())?;
-            let rate = ("worker_states_per_second", "States a second of a worker", None);
+            let rate = ("worker_states_per_second", "States per second of a worker", None);
             out.gauge_of_workers(rate, workers, |worker| worker.rate)?;
-            let silent = ("worker_silent", "Time for which a worker is silent", Some(&Unit::Seconds));
+            let silent =
+                ("worker_silent", "Time since the last message of a silent worker", Some(&Unit::Seconds));
             out.gauge_of_workers(silent, workers, |worker| worker.silent.unwrap_or(0) as f64)?;
             for (name, help, of) in OF_WORKERS {
                 out.gauge_of_workers((name, help, Some(&Unit::Bytes)), workers, |worker| of(worker) as f64)?;
             }
         }
         let events = tallies.events.iter().map(|(event, times)| (&**event, *times));
-        out.counters(("events", "What has happened, and how often", None), "event", events)?;
+        out.counters(("events", "Number of events of each kind", None), "event", events)?;
         if let Some(Faults { failures, retries }) = &tallies.faults {
             let failures = failures.iter().map(|(kind, times)| (*kind, *times));
             out.counters(("failures", "Tasks and copies that failed", None), "kind", failures)?;
-            let help = "Tasks that were given out once more";
+            let help = "Tasks that were assigned again";
             let counter = ConstCounter::new(*retries);
             counter.encode(out.0.encode_descriptor("retries", help, None, counter.metric_type())?)?;
         }
         if let Some(journal) = &tallies.journal {
-            let help = "Time that the journal takes to make something durable";
+            let help = "Time of a durable write to the journal";
             histogram(&mut encoder, ("journal", help), journal)?;
         }
         if let Some(fetches) = &tallies.fetches {
-            let help = "Time until a worker has all that it asked another one for";
+            let help = "Time until a fetch from another worker is complete";
             histogram(&mut encoder, ("fetch", help), fetches)?;
         }
         Ok(())
@@ -199,7 +204,7 @@ const OF_WORKERS: [OfWorker; 6] = [
     ("worker_disk_free", "Free space of a worker", |worker| worker.free),
     ("worker_sent", "Sent to other workers since the worker registered", |worker| worker.sent),
     ("worker_received", "Received from other workers since the worker registered", |worker| worker.received),
-    ("worker_memory", "Memory that the worker's process has for itself", |worker| worker.memory),
+    ("worker_memory", "Private memory of the worker's process", |worker| worker.memory),
     ("worker_read", "Read from disks by the worker's process", |worker| worker.read),
     ("worker_written", "Written to disks by the worker's process", |worker| worker.written),
 ];
@@ -223,7 +228,7 @@ mod tests {
     use crate::snapshot::{RunFacts, Tallies};
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// Makes a snapshot with as many workers and shards as there may be.
+    /// Creates a snapshot with the maximum number of workers and shards.
     fn large() -> Snapshot {
         let worker = |number: usize| WorkerFacts {
             // Two workers have each name.
@@ -253,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_cluster_is_told_worker_by_worker() {
+    fn large_cluster_has_metrics_of_each_worker() {
         let text = text(Arc::new(large())).unwrap();
         for line in [
             "fathom_shards{state=\"done\"} 16384.0",
@@ -274,11 +279,11 @@ mod tests {
         }
         let series: Vec<&str> = text.lines().filter_map(|line| Some(line.rsplit_once(' ')?.0)).collect();
         let samples = || series.iter().filter(|name| !name.starts_with('#'));
-        assert_eq!(samples().collect::<BTreeSet<_>>().len(), samples().count(), "each series is there once");
+        assert_eq!(samples().collect::<BTreeSet<_>>().len(), samples().count(), "each series appears once");
     }
 
     #[test]
-    fn names_cannot_break_out_of_their_label() {
+    fn label_values_are_escaped() {
         let mut snapshot = large();
         snapshot.workers.truncate(1);
         snapshot.workers[0].name = "a\"} 1\\b".into();

@@ -1,4 +1,4 @@
-//! The part that all feeds share: a run's space and finished depths, and what follows from them.
+//! The part that all feeds share: a run's space and finished depths, and the quantities derived from them.
 
 use crate::snapshot::{DepthFacts, Growth, RunFacts, RunState};
 use anyhow::{Context, Result};
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// A run, from its definition and its journal.
 #[derive(Clone, Debug)]
 pub struct Outline {
-    /// The directory that has the layers.
+    /// The directory with the layers.
     layers_at: PathBuf,
     title: String,
     name: String,
@@ -41,9 +41,9 @@ pub struct Present {
     pub states: u64,
     /// The share of the depth that is done, from 0 to 1.
     pub share: f64,
-    /// Seconds since the depth was begun.
+    /// Seconds since the depth was started.
     pub seconds: f64,
-    /// Seconds that the depth may still take, if that is known.
+    /// Estimated remaining seconds of the depth, if known.
     pub left: Option<f64>,
     /// States a second.
     pub rate: Option<f64>,
@@ -92,7 +92,7 @@ impl Outline {
 
     /// Adds a finished depth.
     pub fn push(&mut self, layer: LayerRow) {
-        // Only the two newest layers take up disk: older ones are deleted, or compressed to a fraction.
+        // Only the two newest layers are counted: older ones are deleted, or compressed to a fraction.
         if let [.., before, _] = &mut self.layers[..] {
             before.files = Files::Removed;
         }
@@ -153,12 +153,12 @@ impl Outline {
         }
     }
 
-    /// Returns the free bytes for layers; `None` if they cannot be told.
+    /// Returns the free bytes for layers; `None` if they cannot be determined.
     fn free_bytes(&self) -> Option<u64> {
         Store::at(&self.layers_at, &LocalDisk).ok()?.free_bytes().ok()
     }
 
-    /// Returns the least and the most seconds that the run may still take, the present depth included.
+    /// Returns the minimum and maximum of the estimated remaining seconds of the run.
     fn run_left(&self, present: Present) -> Option<[f64; 2]> {
         let TimeLeft { seconds, uncertainty } =
             self.outlook.time_left(present.share, present.seconds, None)?;

@@ -1,4 +1,4 @@
-//! The server of the page: its limits on callers, its routes, and its answers.
+//! The server of the page: its limits on callers, its routes, and its responses.
 
 use crate::feed::{ReportMaker, StatusMaker, StoryMaker};
 use crate::guard::{Guard, HEALTH, Verdict, restrict, text, with_type};
@@ -28,9 +28,9 @@ use tokio_rustls::TlsAcceptor;
 
 /// The number of callers that are served at a time; others wait.
 const MAX_CALLERS: usize = 512;
-/// The time limit for a caller to send a request, and to receive an answer.
+/// The time limit for a caller to send a request, and to receive a response.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The longest time in which a reader is sent nothing. The page takes a longer silence for the end of the
+/// The longest time without a message to a reader. The page takes a longer silence for the end of the
 /// server.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// The pause after the system has refused a connection.
@@ -58,14 +58,14 @@ const FILES: [(&str, &str, &str); 9] = [
     ("/icon.svg", "image/svg+xml", include_str!("files/icon.svg")),
 ];
 
-/// The sources of all answers.
+/// The sources of all responses.
 pub(crate) struct Answers {
     pub(crate) hub: Arc<Hub>,
     pub(crate) stories: StoryMaker,
     pub(crate) status: StatusMaker,
     pub(crate) report: ReportMaker,
     pub(crate) run: PathBuf,
-    /// Locked while a report is made, so that only one report at a time reads layers.
+    /// Locked while a report is generated, so that only one report at a time reads layers.
     pub(crate) reporting: Mutex<()>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) async fn serve(listener: TcpListener, guard: Guard, answers: Arc<Answ
 }
 
 async fn greet(tcp: TcpStream, tls: Option<TlsAcceptor>, router: Router) {
-    // Without this option answers come late, but are not wrong.
+    // Without this option responses are late, but not wrong.
     let _ = tcp.set_nodelay(true);
     match tls {
         None => talk(tcp, router).await,
@@ -103,7 +103,8 @@ async fn greet(tcp: TcpStream, tls: Option<TlsAcceptor>, router: Router) {
     }
 }
 
-/// Answers the requests of a connection. A caller that does not receive its answers in time is disconnected.
+/// Answers the requests of a connection. A caller that does not receive its responses in time is
+/// disconnected.
 async fn talk(io: impl AsyncRead + AsyncWrite + Send + 'static, router: Router) {
     let mut io = TimeoutStream::new(io);
     io.set_write_timeout(Some(PATIENCE));
@@ -113,7 +114,7 @@ async fn talk(io: impl AsyncRead + AsyncWrite + Send + 'static, router: Router) 
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEADER_BYTES)
         .serve_connection(TokioIo::new(Box::pin(io)), TowerToHyperService::new(router));
-    // An error means only that the caller has gone away.
+    // An error only means that the caller has disconnected.
     let _ = connection.await;
 }
 
@@ -129,7 +130,7 @@ fn router(guard: Guard, answers: Arc<Answers>) -> Router {
         .route("/api/shards/{shard}", get(shard))
         .route("/metrics", get(numbers))
         .route("/report/{format}", get(report))
-        .fallback(|| async { text(StatusCode::NOT_FOUND, "There is nothing here.\n") })
+        .fallback(|| async { text(StatusCode::NOT_FOUND, "Not found.\n") })
         .with_state(answers)
         .layer(from_fn_with_state(Arc::new(guard), guarded))
 }
@@ -141,7 +142,7 @@ async fn guarded(State(guard): State<Arc<Guard>>, request: Request, next: Next) 
     })
 }
 
-/// Answers with server-sent events: first all that is known, and then each change.
+/// Answers with server-sent events: first the complete state, and then each change.
 async fn events(State(answers): Shared) -> Response<Body> {
     let (all, changes) = answers.hub.read();
     let first = stream::iter([event("all", &all)]);
@@ -181,20 +182,20 @@ async fn shard(State(answers): Shared, Path(shard): Path<u32>) -> Response<Body>
     let facts: Vec<[String; 2]> = story.into_iter().map(|(what, said)| [what.into(), said]).collect();
     match serde_json::to_string(&facts) {
         Ok(json) => with_type(StatusCode::OK, JSON, json),
-        Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "There is no such answer.\n"),
+        Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "Internal error.\n"),
     }
 }
 
 async fn numbers(State(answers): Shared) -> Response<Body> {
     match metrics::text(answers.hub.newest()) {
         Ok(text) => with_type(StatusCode::OK, metrics::CONTENT_TYPE, text),
-        Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "The metrics cannot be written.\n"),
+        Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "The metrics could not be encoded.\n"),
     }
 }
 
 async fn report(State(answers): Shared, Path(word): Path<String>) -> Response<Body> {
     let Ok(format) = word.parse::<Format>() else {
-        return text(StatusCode::NOT_FOUND, "There is no report of this format.\n");
+        return text(StatusCode::NOT_FOUND, "Unknown report format.\n");
     };
     if answers.hub.newest().run.reports.is_empty() {
         return text(StatusCode::CONFLICT, "The run is not complete.\n");
@@ -205,7 +206,7 @@ async fn report(State(answers): Shared, Path(word): Path<String>) -> Response<Bo
     let Ok(Ok(report)) = made.await else {
         return text(
             StatusCode::INTERNAL_SERVER_ERROR,
-            "The report cannot be made: 'fathom report' says why.\n",
+            "The report could not be generated. Run 'fathom report' to see why.\n",
         );
     };
     let mut answer = with_type(StatusCode::OK, kind(format), report);

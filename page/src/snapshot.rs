@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 pub struct Snapshot {
     /// The run as a whole.
     pub run: RunFacts,
-    /// The finished depths, and what is expected after them.
+    /// The finished depths, and the estimates for the next ones.
     pub growth: Growth,
-    /// The shards of the present depth, with the number of the worker that has most to do with each.
+    /// The shards of the present depth, each with the number of the worker most involved with it.
     pub shards: Vec<(ShardState, Option<u32>)>,
-    /// The workers, each at its number.
+    /// The workers, indexed by number.
     pub workers: Vec<WorkerFacts>,
     /// The events since the last snapshot, oldest first.
     pub events: Vec<EventFacts>,
-    /// Numbers for the metrics alone.
+    /// Numbers only for the metrics.
     pub tallies: Tallies,
 }
 
@@ -29,11 +29,11 @@ pub enum ShardState {
     Waiting,
     /// No worker computes the shard, because an attempt failed.
     Failed,
-    /// A worker fetches what it reads to compute the shard.
+    /// A worker is fetching the inputs of the shard.
     Fetching,
-    /// A worker computes the shard.
+    /// A worker is computing the shard.
     Running,
-    /// The shard is made, but too few workers hold it.
+    /// The shard is computed, but too few workers hold it.
     Copying,
     /// The shard is done.
     Done,
@@ -55,7 +55,7 @@ impl ShardState {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// Tables are being made.
+    /// Tables are being computed.
     #[default]
     Preparing,
     /// A depth is being computed.
@@ -64,11 +64,11 @@ pub enum RunState {
     Waiting,
     /// No process is known to work on the run.
     Unfinished,
-    /// The last depth that was asked for is done.
+    /// The last requested depth is done.
     DeepEnough,
-    /// The run was stopped, and can go on.
+    /// The run was stopped, and can be continued.
     Stopped,
-    /// The run cannot go on.
+    /// The run cannot continue.
     Failed,
     /// Every state was visited.
     Complete,
@@ -81,45 +81,45 @@ impl RunState {
     }
 }
 
-/// A run as a whole. Numbers of states are digits, because they are larger than a browser counts exactly.
+/// A run as a whole. Numbers of states are strings of digits, because they exceed the exact integers of a
+/// browser.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunFacts {
-    /// The name of the puzzle for people.
+    /// The display name of the puzzle.
     pub title: String,
-    /// The space and the metric as commands take them.
+    /// The space and the metric in the form that commands accept.
     pub name: String,
     /// The state of the run.
     pub state: RunState,
     /// States of the space.
     pub states: String,
-    /// The states that were visited, those of the present depth included.
+    /// The visited states, including those of the present depth.
     pub visited: String,
-    /// The visited states over all states of the space.
+    /// The visited states as a share of all states of the space.
     pub share: f64,
     /// The present depth; the last one if the run is complete.
     pub depth: Option<u32>,
     /// The share of the present depth that is done, from 0 to 1.
     pub depth_share: f64,
-    /// The states that were found in the present depth.
+    /// The states found in the present depth.
     pub depth_states: String,
     /// States a second, over the last half minute.
     pub rate: Option<f64>,
-    /// Seconds that the present depth may still take.
+    /// Estimated remaining seconds of the present depth.
     pub depth_left: Option<f64>,
-    /// Seconds that the run may still take: the least and the most.
+    /// Estimated remaining seconds of the run: minimum and maximum.
     pub run_left: Option<[f64; 2]>,
     /// Bytes of the layers that are kept.
     pub disk_used: u64,
-    /// The most bytes that the next layer may take.
+    /// Maximum number of bytes of the next layer.
     pub disk_next: u64,
-    /// The most bytes that the files of a run of one process may take.
+    /// Maximum number of bytes of the files of a run of one process.
     pub disk_limit: Option<u64>,
-    /// Free bytes where the run's directory lies; on many hosts, the least that a worker has.
+    /// Free bytes on the file system of the run's directory; on many hosts, the minimum over the workers.
     pub disk_free: Option<u64>,
-    /// Bytes of memory that this process has for itself; on many hosts, all workers together.
+    /// Bytes of private memory of this process; on many hosts, of all workers together.
     pub memory: Option<u64>,
-    /// The most memory that this process, or all workers together, may take, layers in the page cache
-    /// included.
+    /// Memory limit of this process, or of all workers together, including layers in the page cache.
     pub memory_limit: Option<u64>,
     /// Bytes that this process, or all workers together, have read from disks.
     pub read: Option<u64>,
@@ -132,20 +132,20 @@ pub struct RunFacts {
     pub digest: String,
     /// The name of the largest distance, and its value, if the run is complete.
     pub largest: Option<(String, u32)>,
-    /// The clause that distances are one way, if they are.
+    /// The note that distances are one-way, if they are.
     pub one_way: Option<&'static str>,
-    /// A sentence that the counts add up, and to what, if the run is complete.
+    /// A sentence stating that the counts add up, and to what, if the run is complete.
     pub check: Option<String>,
-    /// The reason why the run waits, in words.
+    /// The reason why the run waits, as text.
     pub obstacle: Option<String>,
-    /// The number of kernel threads, of this process or of all workers that are there.
+    /// The number of kernel threads, of this process or of all connected workers.
     pub threads: Option<u64>,
-    /// The formats in which a report is offered; empty until the run is complete.
+    /// The formats in which a report is available; empty until the run is complete.
     pub reports: Vec<&'static str>,
 }
 
 impl RunFacts {
-    /// Says what the run waits for, unless it is over. How long it waits is not known.
+    /// Sets the reason why the run waits, unless the run is over. The duration of the wait is not known.
     pub fn wait_for(&mut self, obstacle: String) {
         self.obstacle = Some(obstacle);
         if self.state == RunState::Running {
@@ -169,7 +169,7 @@ pub struct Growth {
 pub struct DepthFacts {
     /// The states of the depth.
     pub states: String,
-    /// The states of the depth up to symmetry, if they were counted.
+    /// The states of the depth up to symmetry, if counted.
     pub classes: Option<String>,
     /// Seconds that the depth took.
     pub seconds: f64,
@@ -188,11 +188,11 @@ pub struct WorkerFacts {
     pub address: String,
     /// One of alive, silent, draining, awaited, lost, left.
     pub presence: String,
-    /// Seconds since the worker was last heard, if that is too long.
+    /// Seconds since the worker's last message, if that is too long.
     pub silent: Option<u64>,
     /// Kernel threads.
     pub threads: u32,
-    /// The name of its kernel.
+    /// The name of the worker's kernel.
     pub kernel: String,
     /// The shards that it is working on.
     pub shards: u32,
@@ -204,7 +204,7 @@ pub struct WorkerFacts {
     pub received: u64,
     /// Free bytes of its disk.
     pub free: u64,
-    /// Bytes of memory that its process has for itself.
+    /// Bytes of private memory of its process.
     pub memory: u64,
     /// Bytes that its process has read from disks.
     pub read: u64,
@@ -215,7 +215,7 @@ pub struct WorkerFacts {
     pub history: Vec<f64>,
 }
 
-/// Something that happened.
+/// An event of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct EventFacts {
     /// Milliseconds since 1970.
@@ -224,16 +224,16 @@ pub struct EventFacts {
     pub severity: &'static str,
     /// The kind of event.
     pub what: String,
-    /// The depth that it concerns.
+    /// The depth concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// The shard that it concerns.
+    /// The shard concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shard: Option<u32>,
-    /// The worker that it concerns.
+    /// The worker concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
-    /// Details, in words.
+    /// Details, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
@@ -241,15 +241,15 @@ pub struct EventFacts {
 /// Numbers that only the metrics have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tallies {
-    /// How often each kind of event has happened.
+    /// How often each kind of event has occurred.
     pub events: BTreeMap<String, u64>,
     /// Cosets that are done in the present depth; `None` for a run that is served.
     pub cosets: Option<u64>,
     /// How long the journal takes to make writes durable; `None` for a run of one process.
     pub journal: Option<Latencies>,
-    /// How long peers take to send what workers ask for; `None` for a run of one process.
+    /// How long peers take to send what workers request; `None` for a run of one process.
     pub fetches: Option<Latencies>,
-    /// What failed, and was tried again; `None` for a run of one process.
+    /// Failures that were retried; `None` for a run of one process.
     pub faults: Option<Faults>,
 }
 
@@ -258,6 +258,6 @@ pub struct Tallies {
 pub struct Faults {
     /// How often tasks and copies failed, by the kind of failure.
     pub failures: BTreeMap<&'static str, u64>,
-    /// How often a task was given out once more.
+    /// How often a task was assigned again.
     pub retries: u64,
 }

@@ -8,8 +8,8 @@
 //! to the web page of a run).
 //!
 //! Invariants: no process listens to other machines without a token and TLS, unless `--insecure` is given. A
-//! token goes to another machine inside TLS only, with the same exception. No secret is in a log, an error or
-//! a `Debug` output. A caller that is silent or sends something else than HTTP/2 is disconnected after
+//! token is sent to another machine only inside TLS, with the same exception. No secret is in a log, an error
+//! or a `Debug` output. A caller that is silent or sends something other than HTTP/2 is disconnected after
 //! [`server::GREETING_LIMIT`] at the latest, and delays no other caller. Callers can exhaust neither the
 //! connections, nor the memory, nor the log. No other user of this machine can use a coordinator without its
 //! token, unless `--insecure` is given.
@@ -46,10 +46,10 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// The name in the certificates of a run, whatever the names of the hosts.
+/// The name in the certificates of a run, independent of the names of the hosts.
 pub const TLS_NAME: &str = "fathom";
 
-/// The credentials and limits of this process, for all that it listens on and all that it calls.
+/// The credentials and limits of this process, for all of its listening sockets and outgoing calls.
 #[derive(Clone)]
 pub struct Access {
     token: token::Known,
@@ -60,12 +60,12 @@ pub struct Access {
     hint: Option<Arc<str>>,
     /// TLS for accepting callers, with this process's certificate.
     server: Option<Arc<ServerConfig>>,
-    /// TLS for calling others, with the authority that their certificates are checked by.
+    /// TLS for calling others, with the authority that their certificates are checked against.
     client: Option<Arc<ClientConfig>>,
     /// The name that the certificates of others must have.
     name: ServerName<'static>,
     insecure: bool,
-    /// The options that this was loaded from, as words of a command line.
+    /// The options that this was loaded from, in command line form.
     options: Arc<str>,
     /// The connections of callers.
     connections: connections::Connections,
@@ -93,16 +93,18 @@ impl Access {
     pub fn load(asked: &AccessArguments) -> Result<Self> {
         let given = asked.files()?;
         if asked.insecure && asked.has_tls() {
-            return Err(bad_input!("--insecure and the --tls options contradict each other: leave one out"));
+            return Err(bad_input!(
+                "--insecure and the --tls options are mutually exclusive: drop one of them"
+            ));
         }
         if asked.tls_name.is_some() && given.ca.is_none() {
-            return Err(bad_input!("--tls-name is of use with --tls-ca alone: give both or neither"));
+            return Err(bad_input!("--tls-name has no effect without --tls-ca: give both or neither"));
         }
         let identity = match (&given.cert, &given.key) {
             (Some(certificate), Some(key)) => Some(files::identity(certificate, key)?),
             (None, None) => None,
-            (Some(_), None) => return Err(bad_input!("--tls-cert needs its private key: give --tls-key")),
-            (None, Some(_)) => return Err(bad_input!("--tls-key needs its certificate: give --tls-cert")),
+            (Some(_), None) => return Err(bad_input!("--tls-cert needs its private key: add --tls-key")),
+            (None, Some(_)) => return Err(bad_input!("--tls-key needs its certificate: add --tls-cert")),
         };
         let authority = given.ca.as_ref().map(files::authority).transpose()?;
         let name = asked.tls_name.as_deref().unwrap_or(TLS_NAME);
@@ -119,7 +121,7 @@ impl Access {
                 None => None,
             },
             name: ServerName::try_from(name.to_owned())
-                .map_err(|_| bad_input!("--tls-name: {name:?} is no name that a certificate can have"))?,
+                .map_err(|_| bad_input!("--tls-name: {name:?} is not a valid host name"))?,
             insecure: asked.insecure,
             options: asked.options().into(),
             connections: connections::Connections::default(),
@@ -127,7 +129,7 @@ impl Access {
         })
     }
 
-    /// Returns the options that other processes of the run need, as words of a command line, each after a
+    /// Returns the options that other processes of the run need, in command line form, each preceded by a
     /// space.
     pub fn options(&self) -> &str {
         &self.options
@@ -141,7 +143,7 @@ impl Access {
     pub fn may_listen(&self, address: SocketAddr) -> Result<()> {
         if self.client.is_some() && self.server.is_none() {
             return Err(bad_input!(
-                "with --tls-ca alone nobody can call this process: give --tls-cert and --tls-key too"
+                "with only --tls-ca, this process cannot accept connections: add --tls-cert and --tls-key"
             ));
         }
         let missing = match (self.token.get(), &self.server) {
@@ -152,7 +154,7 @@ impl Access {
             (None, None) => "--token-file, --tls-cert and --tls-key",
         };
         Err(bad_input!(
-            "listening on {address} lets other machines in: give {missing} ('fathom keys DIR' makes the files), or --insecure if whoever reaches this machine may do everything, or listen on 127.0.0.1"
+            "{address} can be reached from other machines: add {missing} ('fathom keys DIR' creates the files), or listen on 127.0.0.1, or add --insecure to give full access to anyone who can reach this machine"
         ))
     }
 }

@@ -20,7 +20,7 @@ pub enum LeaveReason {
     CoordinatorGoes,
 }
 
-/// An command to a worker. `Holder` names a worker that holds a file: by its id on the coordinator, by the
+/// A command to a worker. `Holder` names a worker that holds a file: by its id on the coordinator, by the
 /// address of its exchange on the way to a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command<Holder> {
@@ -28,15 +28,15 @@ pub enum Command<Holder> {
     Compute(Task, Attempt),
     /// Compute a shard, even if there is a file of the shard: that file may be wrong.
     Recompute(Task, Attempt),
-    /// Compute a shard again without keeping its file, if possible with another engine than the named one.
+    /// Compute a shard again without keeping its file, if possible with another kernel than the named one.
     Audit(Task, Attempt, String),
     /// Copy a file from one of these workers.
     Copy(StoredFile, Vec<Holder>),
-    /// Delete a file that is said to be damaged or not the reported one, if it is.
+    /// Delete a file that is reported as damaged or as not the reported one, if it is.
     Discard(StoredFile),
     /// Delete a file that is no longer read.
     Release(Task),
-    /// Delete a layer, or compress it if it is kept: no task reads it any more, except to exclude visited
+    /// Delete a layer, or compress it if it is kept: tasks no longer read it, except to exclude visited
     /// states.
     RetireLayer(Depth),
     /// Leave the run.
@@ -44,7 +44,7 @@ pub enum Command<Holder> {
 }
 
 impl<Holder> Command<Holder> {
-    /// Returns the command with other names of the holders. A holder without another name is left out.
+    /// Returns the command with other names of the holders. A holder without another name is omitted.
     pub fn with_holders<Other>(self, name: impl Fn(Holder) -> Option<Other>) -> Command<Other> {
         match self {
             Self::Compute(task, attempt) => Command::Compute(task, attempt),

@@ -1,5 +1,5 @@
-//! Conversion between the messages and their meaning. Messages from the network may hold anything, and are
-//! checked here, once.
+//! Conversion between the messages and their meaning. Messages from the network may contain anything, and are
+//! checked once, here.
 
 use crate::outcome::{Copied, Done, Failure, Outcome, StoredFile};
 use crate::{Attempt, Command, LeaveReason, WorkerId, v1};
@@ -38,29 +38,29 @@ impl From<Task> for v1::File {
 /// Converts a file of a run.
 ///
 /// # Errors
-/// [`Malformed`] if the run has no such file.
+/// [`Malformed`] if the run does not have the file.
 pub fn file(file: Option<&v1::File>, geometry: &Geometry) -> Result<Task, Malformed> {
     let file = file.ok_or_else(|| malformed("file", "is missing"))?;
     let shards = geometry.cut.shards();
     if file.shard >= shards {
-        return Err(malformed("shard", format!("there is no shard {}: the run has {shards}", file.shard)));
+        return Err(malformed("shard", format!("shard {} does not exist: the run has {shards}", file.shard)));
     }
     if file.depth > MAX_DEPTH {
-        return Err(malformed("depth", format!("there is no depth {}", file.depth)));
+        return Err(malformed("depth", format!("depth {} does not exist", file.depth)));
     }
     Ok(Task { depth: Depth(file.depth), shard: ShardId(file.shard) })
 }
 
-/// Converts a file that a worker has, or should have. The digest may be left out.
+/// Converts a file that a worker has, or should have. The digest may be omitted.
 ///
 /// # Errors
-/// [`Malformed`] if the run has no such file, or the digest has the wrong length.
+/// [`Malformed`] if the run does not have the file, or the digest has the wrong length.
 pub fn stored_file(stored: Option<&v1::StoredFile>, geometry: &Geometry) -> Result<StoredFile, Malformed> {
     let stored = stored.ok_or_else(|| malformed("file", "is missing"))?;
     Ok(StoredFile { task: file(stored.file.as_ref(), geometry)?, digest: optional_digest(&stored.digest)? })
 }
 
-/// Largest number of places, and of numbers of words, in one request.
+/// Maximum number of places, and of numbers of words, in one request.
 pub const MAX_LOOKED_UP: usize = 4096;
 
 /// Checks a request of an audit on the file of a shard, and returns its places as pairs of coset and
@@ -76,7 +76,7 @@ pub fn looked_up(
 ) -> Result<Vec<(u32, u32)>, Malformed> {
     for (field, number) in [("places", places.len()), ("words", words.len())] {
         if number > MAX_LOOKED_UP {
-            return Err(malformed(field, format!("there are {number}, more than {MAX_LOOKED_UP}")));
+            return Err(malformed(field, format!("{number} exceeds the maximum of {MAX_LOOKED_UP}")));
         }
     }
     let cosets = geometry.cut.range(shard);
@@ -89,7 +89,7 @@ pub fn looked_up(
     places.iter().map(place).collect()
 }
 
-/// Converts a digest that may be left out.
+/// Converts a digest that may be omitted.
 ///
 /// # Errors
 /// [`Malformed`] if the field is neither empty nor 32 bytes long.
@@ -107,12 +107,12 @@ impl From<StoredFile> for v1::StoredFile {
 /// Converts the id of a worker.
 ///
 /// # Errors
-/// [`Malformed`] if the id does not have 16 bytes, or is that of the shared store.
+/// [`Malformed`] if the id does not have 16 bytes, or is the id of the shared store.
 pub fn worker_id(bytes: &[u8]) -> Result<WorkerId, Malformed> {
     let id = bytes.try_into().map(WorkerId);
     let id = id.map_err(|_| malformed("worker_id", format!("has {} bytes instead of 16", bytes.len())))?;
     if id == WorkerId::SHARED_STORE {
-        return Err(malformed("worker_id", "is that of the shared store"));
+        return Err(malformed("worker_id", "is the id of the shared store"));
     }
     Ok(id)
 }
@@ -171,7 +171,7 @@ fn report(task: Task, report: v1::ShardReport, geometry: &Geometry) -> Result<Sh
         ("file_bytes", report.file_bytes),
     ];
     if let Some((field, number)) = numbers.into_iter().find(|(_, number)| i64::try_from(*number).is_err()) {
-        return Err(malformed(field, format!("{number} is beyond 2^63")));
+        return Err(malformed(field, format!("{number} exceeds 2^63 - 1")));
     }
     Ok(ShardReport {
         task,
@@ -206,7 +206,7 @@ impl From<Outcome> for v1::Outcome {
     }
 }
 
-/// Converts the report of a worker on an order.
+/// Converts the report of a worker on a command.
 ///
 /// # Errors
 /// [`Malformed`] if a part is missing or invalid.
@@ -224,7 +224,7 @@ pub fn outcome(outcome: v1::Outcome, geometry: &Geometry) -> Result<Outcome, Mal
     Ok(Outcome { task, attempt: outcome.attempt.map(Into::into), result })
 }
 
-/// Largest length of a failure's message, in characters.
+/// Maximum length of a failure's message, in characters.
 const MAX_TEXT: usize = 1000;
 
 /// Returns whether a character changes how the text around it is shown, instead of being shown itself:
@@ -266,7 +266,7 @@ impl From<Failure> for v1::Failure {
     }
 }
 
-/// Converts the reason why an order failed.
+/// Converts the reason why a command failed.
 ///
 /// # Errors
 /// [`Malformed`] if a part is missing or invalid.

@@ -1,9 +1,9 @@
 //! The messages between a coordinator, its workers and its clients, and who may send them.
 //!
 //! Reading order: `proto/fathom/v1/fathom.proto` (the messages), [`v1`] (the code generated from it),
-//! [`names`] (of workers, sessions and attempts), [`command`] (of a coordinator), [`outcome`] (of an order), [`convert`] (checked
-//! conversion from and to messages), [`usage`] (the resources that a worker uses), [`access`] (tokens, TLS
-//! and limits).
+//! [`names`] (of workers, sessions and attempts), [`command`] (of a coordinator), [`outcome`] (of a command),
+//! [`convert`] (checked conversion from and to messages), [`usage`] (the resources that a worker uses),
+//! [`access`] (tokens, TLS and limits).
 //!
 //! Invariant: types of [`v1`] go no further than the services, and whatever passed [`convert`] is valid.
 

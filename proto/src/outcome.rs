@@ -4,10 +4,10 @@ use crate::Attempt;
 use fathom_engine::run::{ShardReport, Task};
 use fathom_layer::Digest;
 
-/// A worker's report on an order.
+/// A worker's report on a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The file that the order concerned.
+    /// The file that the command concerned.
     pub task: Task,
     /// The attempt at a task or an audit; `None` for a copy.
     pub attempt: Option<Attempt>,
@@ -24,12 +24,12 @@ pub struct StoredFile {
     pub digest: Option<Digest>,
 }
 
-/// The result of an order that was carried out.
+/// The result of a command that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// The shard was computed for this order.
+    /// The shard was computed for this command.
     Made(ShardReport),
-    /// A complete file of the shard was there. Who made the file is not known.
+    /// A complete file of the shard existed already. Its producer is not known.
     Found(ShardReport),
     /// The file was copied.
     Copied(Copied),
@@ -44,20 +44,20 @@ pub struct Copied {
     pub digest: Digest,
 }
 
-/// The reason why an order failed. The kind decides what happens next.
+/// The reason why a command failed. The kind decides what happens next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// The worker stopped first. The task is given out again.
-    #[error("stopped before it was done")]
+    /// The worker stopped first. The task is assigned again.
+    #[error("stopped before completion")]
     Stopped,
-    /// No holder served a file. The order is tried again.
-    #[error("shard {} of depth {} cannot be had: {message}", file.shard, file.depth)]
+    /// No holder served a file. The command is tried again.
+    #[error("shard {} of depth {} could not be fetched: {message}", file.shard, file.depth)]
     Unreachable {
         /// The file that was needed.
         file: Task,
-        /// The exchange addresses that were asked.
+        /// The exchange addresses that were tried.
         addresses: Vec<String>,
-        /// The reason of the last holder that was tried.
+        /// The error of the last holder that was tried.
         message: String,
     },
     /// A file is damaged, missing, or not the reported one. It is discarded, and copied from another holder
@@ -71,8 +71,8 @@ pub enum Failure {
         /// What is wrong with it.
         message: String,
     },
-    /// The worker has no room for a file: its disk is full, or its quota is used up. Others do the task.
-    #[error("no room to write a file: {0}")]
+    /// The worker has no space for a file: its disk is full, or its quota is used up. Others do the task.
+    #[error("no free space to write a file: {0}")]
     DiskFull(String),
     /// Any other failure. The task is tried again a limited number of times.
     #[error("{0}")]
@@ -100,7 +100,7 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// Returns the name of the kind for people.
+    /// Returns the display name of the kind.
     pub fn word(self) -> &'static str {
         match self {
             Self::Stopped => "stopped",

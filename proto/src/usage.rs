@@ -14,13 +14,13 @@ pub struct Usage {
     pub read_bytes: u64,
     /// Bytes written to disks.
     pub written_bytes: u64,
-    /// Largest size in bytes that the files in its store may have, if there is a limit.
+    /// Maximum size in bytes of the files in its store, if there is a limit.
     pub disk_limit_bytes: Option<u64>,
     /// Latencies of its requests to peers.
     pub fetches: Latencies,
-    /// Bytes of cosets from its peers that it has kept in memory.
+    /// Bytes of cosets from peers that it has kept in memory.
     pub kept_bytes: u64,
-    /// Bytes of cosets from its peers that it has written to disk, because they did not fit in memory.
+    /// Bytes of cosets from peers that it has written to disk, because they did not fit in memory.
     pub spilled_bytes: u64,
 }
 
@@ -45,7 +45,7 @@ impl Latencies {
         self.micros = self.micros.saturating_add(took.as_micros() as u64);
     }
 
-    /// Returns the smallest class bound, in seconds, within which the share `share` of all latencies lies;
+    /// Returns the smallest class bound, in seconds, within which the share `share` of all latencies is;
     /// `None` if that share exceeds all bounds, or there are no latencies.
     pub fn within(&self, share: f64) -> Option<f64> {
         let all: u64 = self.counts.iter().sum();
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_begun_anew_is_added_whole() {
+    fn restarted_histogram_is_added_completely() {
         let noted = |times: &[u64]| {
             let mut latencies = Latencies::default();
             times.iter().for_each(|&millis| latencies.note(Duration::from_millis(millis)));
@@ -119,13 +119,13 @@ mod tests {
         sum.add_since(&Latencies::default(), &noted(&[2, 20]));
         sum.add_since(&noted(&[2, 20]), &noted(&[2, 20, 20_000]));
         assert_eq!(sum, noted(&[2, 20, 20_000]));
-        // A reading of a new process of the worker.
+        // A sample of a new process of the worker.
         sum.add_since(&noted(&[2, 20, 20_000]), &noted(&[5]));
         assert_eq!(sum, noted(&[2, 20, 20_000, 5]));
     }
 
     #[test]
-    fn shares_end_within_bounds() {
+    fn shares_end_at_class_bounds() {
         let mut latencies = Latencies::default();
         assert_eq!(latencies.within(0.5), None);
         for millis in [1, 2, 2, 20_000] {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_comes_back_from_its_message() {
+    fn usage_survives_conversion() {
         let mut fetches = Latencies::default();
         fetches.note(Duration::from_secs(11));
         let usage = Usage {
@@ -152,7 +152,7 @@ mod tests {
             spilled_bytes: 6,
         };
         assert_eq!(Usage::from(v1::Usage::from(usage.clone())), usage);
-        // Lists of lengths that no worker sends.
+        // Lists of a length that no worker sends.
         for length in [0, 100] {
             let told = v1::Usage { fetches: vec![u64::MAX; length], ..v1::Usage::default() };
             let mut sum = Latencies::default();

@@ -1,7 +1,7 @@
 //! Measures how fast one worker gets cosets from another. `records/transfers.sh` runs both sides:
 //!
-//!     transfer serve 10.78.0.1:7500 --dir DIR    makes a layer and serves it until standard input ends
-//!     transfer fetch 10.78.0.1:7500 --dir DIR    fetches all cosets of the layer, some times over
+//!     transfer serve 10.78.0.1:7500 --dir DIR    creates a layer and serves it until standard input ends
+//!     transfer fetch 10.78.0.1:7500 --dir DIR    fetches all cosets of the layer, several times
 //!
 //! Both sides print their processor time, and the fetching side the rate on the wire.
 
@@ -36,17 +36,17 @@ const NETWORK_THREADS: usize = 2;
 
 #[derive(Debug, Parser)]
 enum Command {
-    /// Makes a layer and serves it
+    /// Create a layer and serve it
     Serve(Side),
-    /// Fetches the layer
+    /// Fetch the layer
     Fetch(Side),
 }
 
 #[derive(Debug, Args)]
 struct Side {
-    /// Where the layer is served
+    /// Address at which the layer is served
     address: SocketAddr,
-    /// A directory for temporary files
+    /// Directory for temporary files
     #[arg(long)]
     dir: PathBuf,
     /// Number of cosets of the layer
@@ -55,7 +55,7 @@ struct Side {
     /// One bit in this many is set
     #[arg(long, default_value_t = 2)]
     one_in: u32,
-    /// How often the layer is fetched
+    /// Number of times the layer is fetched
     #[arg(long, default_value_t = 1)]
     rounds: u32,
     #[command(flatten)]
@@ -110,7 +110,7 @@ async fn serve(side: &Side) -> Result<()> {
     let before = processor_seconds();
     println!("serving");
     tokio::task::spawn_blocking(|| stdin().read_to_end(&mut Vec::new())).await??;
-    println!("serving took {:.2} s of a processor", processor_seconds() - before);
+    println!("serving took {:.2} s of CPU time", processor_seconds() - before);
     Ok(())
 }
 
@@ -137,7 +137,7 @@ async fn fetch(side: &Side) -> Result<()> {
         let seconds = begun.elapsed().as_secs_f64();
         let bytes = meter.received.load(Ordering::Relaxed) - received;
         println!(
-            "fetched {bytes} bytes in {seconds:.2} s: {:.3} Gbit/s; fetching took {:.2} s of a processor",
+            "fetched {bytes} bytes in {seconds:.2} s: {:.3} Gbit/s; fetching took {:.2} s of CPU time",
             bytes as f64 * 8e-9 / seconds,
             processor_seconds() - before
         );

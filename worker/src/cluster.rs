@@ -1,4 +1,4 @@
-//! A worker of a run on many hosts: computes shards on the coordinator's orders, stores their files, and
+//! A worker of a run on many hosts: computes shards at the coordinator's command, stores their files, and
 //! serves the files to its peers.
 //!
 //! Reading order: [`home`] (the worker's directory, and its recovery), [`files`] (the open files of the
@@ -7,8 +7,8 @@
 //! [`session`] (the decisions, without side effects), [`driver`] (carries them out), [`failure`] (errors of this
 //! worker's disks, for the coordinator).
 //!
-//! Invariants: a file that is reported as made or copied is durable; data from a peer are checked before they
-//! are used; kernel threads never wait for the network.
+//! Invariants: a file that is reported as computed or copied is durable; data from a peer are checked before
+//! they are used; kernel threads never wait for the network.
 
 pub mod caller;
 pub mod driver;
@@ -40,7 +40,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Notes the time that a peer took to send the whole answer to a request.
+    /// Records the time that a peer took to send the complete response to a request.
     pub fn note_fetch(&self, took: Duration) {
         self.fetches.lock().unwrap_or_else(PoisonError::into_inner).note(took);
     }

@@ -1,4 +1,4 @@
-//! The start and the end of a process, which both commands share.
+//! The start and the end of a process, shared by both commands.
 
 use anyhow::Result;
 use fathom_command::terminal_line::tell;
@@ -6,8 +6,8 @@ use fathom_command::{exit, failpoint, machine};
 use fathom_engine::run::error::is_bad_input;
 use std::process::ExitCode;
 
-/// Prepares this process, carries out the command that `arguments` returns, and tells of an error. Returns the
-/// exit code.
+/// Prepares this process, carries out the command that `arguments` returns, and prints an error. Returns
+/// the exit code.
 pub fn run<Arguments>(
     arguments: impl FnOnce() -> Result<Arguments>,
     command: impl FnOnce(Arguments) -> Result<()>,

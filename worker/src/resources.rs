@@ -1,20 +1,21 @@
-//! The options of a command line that limit what a process uses of this machine.
+//! The command line options that limit the resource usage of a process.
 
 use clap::{Args, value_parser};
 use fathom_command::machine::{self, size};
 use fathom_engine::task::{Kernel, Resources};
 
-/// Threads, kernel and memory.
+/// Kernel threads, kernel and memory, in the form that both commands accept.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct ResourceArguments {
-    /// Number of threads [default: one per processor]
-    #[arg(long, short, value_name = "N", env = "FATHOM_THREADS", hide_env_values = true, value_parser = value_parser!(u32).range(1..=4096))]
+    /// Number of kernel threads [default: number of processors]
+    #[arg(long, value_name = "N", env = "FATHOM_THREADS", hide_env_values = true, value_parser = value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
-    /// Kernel: fastest, avx512, avx2, portable, or reference (a plain search in memory, for comparison)
-    #[arg(long, hide_short_help = true, help_heading = "Advanced", default_value = "fastest")]
+    /// Kernel to compute with: fastest, avx512, avx2, portable, or reference (a plain search in memory, as a
+    /// check)
+    #[arg(long, default_value = "fastest")]
     kernel: Kernel,
-    /// Memory limit, including layers in the page cache, for example 8GiB [default: 90 % of the available
-    /// memory, divided equally between the workers of a host]
+    /// Memory to use, including layers in the page cache, for example 8GiB [default: 90% of the available
+    /// memory, shared equally among the workers of a host]
     #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
     memory: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Defaults of a user for all commands: `config.toml` and the variables `FATHOM_*`.
+//! User defaults for all commands: `config.toml` and the variables `FATHOM_*`.
 //!
 //! An option on the command line overrides its variable, and a variable overrides the file.
 
@@ -38,7 +38,7 @@ impl Settings {
     /// set. Returns defaults if there is no such file.
     ///
     /// # Errors
-    /// [`fathom_command::exit::BadInput`] if the file cannot be read or understood.
+    /// [`fathom_command::exit::BadInput`] if the file cannot be read or parsed.
     pub fn read() -> Result<Self> {
         let given = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let base = given("XDG_CONFIG_HOME").or_else(|| Some(given("HOME")?.join(".config")));
@@ -54,7 +54,7 @@ impl Settings {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Ok(Self::default())
             }
-            // The home directory belongs to another user, whose settings are not for this process.
+            // The home directory belongs to another user, whose settings do not apply to this process.
             Err(error) if error.kind() == ErrorKind::PermissionDenied && path.symlink_metadata().is_err() => {
                 Ok(Self::default())
             }
@@ -87,8 +87,8 @@ impl Settings {
         }
     }
 
-    /// Returns where a wrong value stands, if it does not stand on the command line: without the file, or
-    /// without the variables, there is no error.
+    /// Returns the source of a wrong value if it is not on the command line: without the file, or without the
+    /// variables, there is no error.
     fn place_of(&self, error: &clap::Error, command: Command) -> Option<String> {
         let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
             return None;
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_defaults() {
+    fn settings_provide_defaults() {
         let settings = Settings::parse("threads = 3\nmemory = \"1GiB\"\nkeys = \"/keys\"").unwrap();
         let option = |name: &'static str| Arg::new(name).long(name);
         let command = Command::new("any")
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_settings_are_refused() {
+    fn unknown_settings_are_rejected() {
         let error = Settings::parse("thread = 3").unwrap_err().to_string();
         assert!(
             error.contains("thread") && error.contains("expected one of `keys`, `dir`, `threads`, `memory`"),

@@ -6,7 +6,7 @@ use fathom_space::Shape;
 /// Returns the version, the commit and target that the program was built for, and the kernels that run on
 /// this machine.
 pub fn long() -> String {
-    // Every kernel supports the shape of 3x4, so that only the processor matters.
+    // Every kernel supports the shape of 3x4, so only the processor matters.
     let shape = Shape::new(&[24, 24, 24]).expect("13,824 bits are a tensor");
     let here = |engine: &SimdLevel| engine.kernel(&shape).is_some();
     let words: Vec<&str> =

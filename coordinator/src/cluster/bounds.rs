@@ -1,4 +1,4 @@
-//! Cheap bounds on the report of a shard. A worker whose report breaks one is faulty or malicious.
+//! Cheap bounds on the report of a shard. A worker whose report violates one is faulty or malicious.
 
 use fathom_engine::run::{Geometry, ShardReport};
 use fathom_layer::{Digest, format};
@@ -11,7 +11,7 @@ pub struct Bounds {
     geometry: Option<Geometry>,
     /// Number of symmetries of the space, the largest possible size of an orbit of cosets.
     symmetries: u64,
-    /// Number of free moves: at most this many state words stand for one state.
+    /// Number of zero-cost moves: at most this many state vectors represent one state.
     free: u64,
     /// Largest possible number of successors of a state.
     successors: u64,
@@ -34,7 +34,7 @@ pub enum Implausible {
         found: usize,
     },
     /// More or fewer stored states than the nonempty cosets can have.
-    #[error("{stored} stored states cannot lie in {filled} cosets that have states, of at most {bits} each")]
+    #[error("{stored} stored states do not fit into {filled} nonempty cosets of at most {bits} each")]
     Stored {
         /// Stored states.
         stored: u64,
@@ -44,7 +44,7 @@ pub enum Implausible {
         bits: u64,
     },
     /// The number of states is not compatible with the number of stored states.
-    #[error("{stored} stored states cannot stand for {states} states under {symmetries} symmetries")]
+    #[error("{stored} stored states cannot represent {states} states under {symmetries} symmetries")]
     States {
         /// States.
         states: u64,
@@ -54,7 +54,7 @@ pub enum Implausible {
         symmetries: u64,
     },
     /// More states than moves from the layer before can lead to.
-    #[error("{states} states are more than the {most} that moves can lead to")]
+    #[error("{states} states exceed the {most} that can be reached by a move")]
     Growth {
         /// States.
         states: u64,
@@ -62,7 +62,7 @@ pub enum Implausible {
         most: u64,
     },
     /// More states than have not been visited.
-    #[error("{states} states are more than the {left} that are left")]
+    #[error("{states} states exceed the {left} unvisited ones")]
     Left {
         /// States.
         states: u64,
@@ -70,7 +70,7 @@ pub enum Implausible {
         left: u64,
     },
     /// The number of pairs of a symmetry and a state that it fixes is impossible.
-    #[error("{pairs} pairs of a symmetry and a state are not possible with {states} states")]
+    #[error("{pairs} pairs of a symmetry and a state are impossible with {states} states")]
     Pairs {
         /// Pairs.
         pairs: u64,
@@ -78,7 +78,7 @@ pub enum Implausible {
         states: u64,
     },
     /// A watched state that the run does not watch, or more of them than it watches.
-    #[error("{found} states that are watched lie in the shard, and the run watches {watched}")]
+    #[error("the report lists {found} watched states, but the run watches {watched}")]
     Watched {
         /// Number of watched states in the report.
         found: usize,
@@ -107,8 +107,7 @@ pub fn counted(report: &ShardReport) -> (bool, bool) {
 }
 
 impl Bounds {
-    /// Returns the bounds for a space, of which `watched` states are watched. `counted` is as in
-    /// [`Bounds::counted`].
+    /// Returns the bounds for a space with `watched` watched states. `counted` is as in [`Bounds::counted`].
     pub fn new(geometry: Geometry, space: &Space, watched: usize, counted: Option<(bool, bool)>) -> Self {
         Self {
             geometry: Some(geometry),
@@ -120,7 +119,7 @@ impl Bounds {
         }
     }
 
-    /// Returns bounds that any report keeps, for the rules of a run that is not opened yet.
+    /// Returns bounds that any report satisfies, for the rules of a run that is not opened yet.
     pub fn none() -> Self {
         Self { geometry: None, symmetries: 1, free: 1, successors: 1, watched: 0, counted: None }
     }
@@ -129,7 +128,7 @@ impl Bounds {
     /// is one, and `left` is the number of states that are in no committed layer.
     ///
     /// # Errors
-    /// The first bound that the report breaks.
+    /// The first bound that the report violates.
     pub fn check(&self, report: &ShardReport, newest: Option<u64>, left: u64) -> Result<(), Implausible> {
         let Some(geometry) = self.geometry else {
             return Ok(());

@@ -1,7 +1,7 @@
-//! Looks at files of a shared store that workers have called damaged. A worker that has lost its mount sees
-//! no file at all, and one with bad memory sees other bytes; what all workers share is not deleted on the
-//! word of one. A thread of its own reads the files, because workers whose heartbeats nobody hears count as
-//! lost. The report of a worker waits meanwhile, as if it were still on its way.
+//! Checks files of a shared store that workers have reported as damaged. A worker that has lost its mount
+//! sees no file at all, and one with bad memory sees other bytes; a file that all workers share is not
+//! deleted on the report of one. A separate thread reads the files, because workers whose heartbeats are not
+//! received count as lost. The report of a worker waits in the meantime, as if it were still on its way.
 
 use crate::cluster::event::Event;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
@@ -24,7 +24,7 @@ impl Checker {
     /// Starts the thread, which reads files of this store. When the checker is dropped, the thread ends.
     ///
     /// # Errors
-    /// If the system starts no thread.
+    /// If the system cannot start a thread.
     pub(super) fn start<'scope>(
         scope: &'scope Scope<'scope, '_>,
         store: Arc<Store<'scope>>,
@@ -38,14 +38,14 @@ impl Checker {
                     .iter()
                     .filter(|file| !is_lost(file, check(&store, &geometry, file)))
                     .for_each(|file| keep(file, &mut event));
-                // The loop that does not listen any more has ended.
+                // The loop has ended and no longer receives.
                 let _ = ended.send(event);
             }
         })?;
         Ok(Self { reports, checked })
     }
 
-    /// Has the files checked that a report calls damaged.
+    /// Checks the files that a report calls damaged.
     pub(super) fn check(&self, report: Event, files: Vec<StoredFile>) {
         // The thread lives as long as this sender.
         let _ = self.reports.send((report, files));
@@ -54,7 +54,7 @@ impl Checker {
     /// Returns a report whose files were checked, once; `None` if there is none at present.
     ///
     /// # Panics
-    /// If the thread has panicked: reports would be lost without a word.
+    /// If the thread has panicked: reports would be lost silently.
     pub(super) fn next(&self) -> Option<Event> {
         match self.checked.try_recv() {
             Err(TryRecvError::Disconnected) => panic!("the thread that checks files has panicked"),
@@ -63,7 +63,7 @@ impl Checker {
     }
 }
 
-/// Checks that a file is whole, and the one that was reported.
+/// Checks that a file is intact, and is the reported one.
 ///
 /// # Errors
 /// If it is not, or cannot be read.
@@ -74,30 +74,30 @@ fn check(store: &Store<'_>, geometry: &Geometry, file: &StoredFile) -> Result<()
     digest.map_or(Ok(()), |digest| file.check_digest(digest))
 }
 
-/// Returns whether a file is damaged or missing, as far as this process can see.
+/// Returns whether a file is damaged or missing, as far as this process can tell.
 fn is_lost(file: &StoredFile, checked: Result<(), LayerError>) -> bool {
     let (depth, shard) = (file.task.depth.0, file.task.shard.0);
     match checked {
         Ok(()) => {
-            warn!(depth, shard, "a worker says that a file is damaged, and it is whole: it stays");
+            warn!(depth, shard, "file kept: reported as damaged by a worker, but intact");
             false
         }
         Err(error) if error.is_damage() || error.is_missing() => true,
         Err(error) => {
-            warn!(depth, shard, %error, "a worker says that a file is damaged, and it cannot be read: it stays");
+            warn!(depth, shard, %error, "file kept: reported as damaged by a worker, and cannot be read");
             false
         }
     }
 }
 
-/// Changes what a report says of a file that stays: its reporter cannot read it.
+/// Changes what a report says about a kept file to: its reporter cannot read it.
 fn keep(file: &StoredFile, report: &mut Event) {
     let Event::Report { outcomes, .. } = report else { return };
     for Outcome { result, .. } in outcomes {
         if let Err(Failure::Damaged { file: named, message, .. }) = result
             && *named == file.task
         {
-            let message = format!("the coordinator keeps the file, though the worker says: {message}");
+            let message = format!("file kept by the coordinator; the worker reported: {message}");
             *result = Err(Failure::Unreachable { file: file.task, addresses: Vec::new(), message });
         }
     }

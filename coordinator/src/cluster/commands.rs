@@ -1,4 +1,4 @@
-//! The commands that talk to this coordinator, for messages that name the next one.
+//! The commands that connect to this coordinator, for messages that suggest the next one.
 
 use fathom_command::machine;
 use std::net::SocketAddr;
@@ -8,14 +8,14 @@ use std::net::SocketAddr;
 pub struct Commands {
     /// The address as HOST:PORT.
     address: String,
-    /// Where a worker listens for other workers, if the default is no address that other hosts can call.
+    /// Where a worker listens for other workers, if other hosts cannot reach the default address.
     listen: &'static str,
     /// The options that the coordinator's keys require, each after a space.
     options: String,
 }
 
 impl Default for Commands {
-    /// The commands for an address that is not known.
+    /// The commands for an unknown address.
     fn default() -> Self {
         Self { address: "HOST:PORT".into(), listen: "", options: String::new() }
     }
@@ -26,7 +26,7 @@ impl Commands {
     /// [keys](fathom_proto::access::Access::options) require.
     pub fn new(address: SocketAddr, options: &str) -> Self {
         let (ip, port) = (address.ip(), address.port());
-        // Other hosts cannot call an address that stands for all addresses of this one.
+        // Other hosts cannot connect to the unspecified address.
         let called = match ip.is_unspecified() {
             true => format!("{}:{port}", machine::host_name()),
             false => address.to_string(),
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_name_the_address_and_the_keys() {
+    fn commands_contain_address_and_keys() {
         let here = Commands::new("127.0.0.1:7400".parse().unwrap(), "");
         assert_eq!(here.status(), "fathom status 127.0.0.1:7400");
         assert_eq!(here.join(), "fathom-worker --join 127.0.0.1:7400 --store DIR");

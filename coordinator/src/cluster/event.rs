@@ -39,7 +39,7 @@ pub struct RequestId(pub u64);
 pub struct Registration {
     /// The id of its store.
     pub worker: WorkerId,
-    /// The name that people read.
+    /// The display name.
     pub name: String,
     /// The address at which peers reach the worker.
     pub address: String,
@@ -57,39 +57,39 @@ pub struct Registration {
     pub number: Option<(u64, u64)>,
 }
 
-/// Bytes that a worker may write to its log between two heartbeats, at most, while its tasks stand still.
+/// Maximum number of bytes that a worker writes to its log between two heartbeats while its tasks are stuck.
 const MAX_LOGGED: u64 = 1 << 16;
 
 /// The progress of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The depth that the worker works at.
+    /// The depth that the worker works on.
     pub depth: Option<Depth>,
-    /// Number of cosets done since it began with this depth.
+    /// Number of cosets done since it started this depth.
     pub cosets: u64,
     /// Number of states found in these cosets.
     pub states: u64,
-    /// Number of states found since the process began, at all depths.
+    /// Number of states found since the process started, at all depths.
     pub found_states: u64,
-    /// Number of cosets done in audits, since the process began.
+    /// Number of cosets done in audits, since the process started.
     pub audited_cosets: u64,
-    /// Bytes sent to peers since the process began.
+    /// Bytes sent to peers since the process started.
     pub sent_bytes: u64,
-    /// Bytes received from peers since the process began.
+    /// Bytes received from peers since the process started.
     pub received_bytes: u64,
     /// Free bytes on its disk.
     pub free_bytes: u64,
-    /// Orders that have not ended.
+    /// Commands that have not ended.
     pub underway: Vec<Task>,
-    /// The tasks among these whose inputs are on their way to the worker.
+    /// The tasks among these whose inputs are being fetched.
     pub fetching: Vec<Task>,
     /// Memory and disk use of its process.
     pub usage: Usage,
 }
 
 impl Progress {
-    /// Returns whether the worker has done something for its commands since it reported `before`. A worker that
-    /// waits for its disk writes to its log all the same, so few bytes say nothing.
+    /// Returns whether the worker has made progress on its commands since it reported `before`. A worker that
+    /// waits for its disk still writes to its log, so a few bytes do not count.
     pub fn has_moved_since(&self, before: &Self) -> bool {
         let done = |progress: &Self| {
             (progress.cosets, progress.states, progress.audited_cosets, progress.received_bytes)
@@ -105,24 +105,24 @@ impl Progress {
 /// An input of the coordinator's decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A worker joins, or joins again.
+    /// A worker joins, or rejoins.
     Register(RequestId, Registration),
     /// A worker sends a heartbeat.
     Heartbeat(RequestId, Session, Progress),
     /// A worker asks for commands.
     TakeCommands {
-        /// The request, answered when there are commands or after a while.
+        /// The request, answered when there are commands or after a timeout.
         request: RequestId,
         /// The session of the worker.
         session: Session,
-        /// Number of tasks that the worker would take.
+        /// Number of tasks that the worker can take.
         tasks: u32,
         /// The version of the holder map that the worker has.
         version: u64,
     },
     /// A worker reports how commands ended.
     Report {
-        /// The request, answered at once.
+        /// The request, answered immediately.
         request: RequestId,
         /// The session of the worker.
         session: Session,
@@ -134,7 +134,7 @@ pub enum Event {
     },
     /// A worker leaves.
     Leave(RequestId, Session),
-    /// A user drains a worker, given by its name or a prefix of its id.
+    /// A user drains a worker, identified by its name or a prefix of its id.
     Drain(RequestId, String),
     /// A user stops the run.
     Stop(RequestId),
@@ -144,7 +144,7 @@ pub enum Event {
     Tick,
 }
 
-/// An order to a worker.
+/// A command to a worker.
 pub type Command = fathom_proto::Command<WorkerId>;
 
 /// The holders of files: one pair for each file and holder.
@@ -185,11 +185,11 @@ pub enum Reply {
     Unknown,
     /// The session lasts, and the message was handled.
     Known,
-    /// Orders, and the holder map if the worker needs a newer one.
+    /// Commands, and the holder map if the worker needs a newer one.
     Orders(Vec<Command>, Option<Arc<Holders>>),
-    /// A message for people.
+    /// A message for the user.
     Said(String),
-    /// The reason why a request of a user cannot be met.
+    /// The reason why a user's request is refused.
     Refused(String),
 }
 
@@ -204,12 +204,12 @@ pub enum Ending {
     Stopped,
     /// The coordinator was told to end.
     Terminated,
-    /// The run cannot go on, for this reason.
+    /// The run cannot continue, for this reason.
     Failed(String),
 }
 
 impl Ending {
-    /// Returns whether the run was stopped, and can go on.
+    /// Returns whether the run was stopped, and can be continued.
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::Stopped | Self::Terminated)
     }
@@ -228,11 +228,11 @@ pub enum NoteKind {
     Left,
     /// A worker was silent for longer than its lease.
     Lost,
-    /// A worker is drained: it leaves once others hold its files.
+    /// A worker is being drained: it leaves once others hold its files.
     Drained,
     /// A worker has failed several times in a row, and gets no tasks for a while.
     Rests,
-    /// A worker does nothing for its commands.
+    /// A worker makes no progress on its commands.
     Stuck,
     /// A task was given to a worker.
     TaskGiven,
@@ -240,17 +240,17 @@ pub enum NoteKind {
     TaskDone,
     /// A task failed.
     TaskFailed(FailureKind),
-    /// A worker does not know an order that it was given.
+    /// A worker does not know a command that it was given.
     OrderLost,
     /// A report of an abandoned attempt was ignored.
     LateReport,
     /// A worker answered a task or an audit with a copy.
     NoAnswer,
-    /// A report breaks a bound.
+    /// A report violates a bound.
     Implausible,
-    /// A copy was ordered.
+    /// A copy was commanded.
     CopyOrdered,
-    /// A copy was taken.
+    /// A copy was completed.
     CopyDone,
     /// A copy failed.
     CopyFailed(FailureKind),
@@ -260,23 +260,23 @@ pub enum NoteKind {
     Discarded,
     /// A worker has another file than the reported one.
     OtherFile,
-    /// A lost file is computed again.
+    /// A lost file is recomputed.
     MadeAgain,
     /// A file that is no longer read is deleted.
     Releases,
     /// An audit was given to a worker.
     AuditGiven,
-    /// An audit agrees with the maker of the shard.
+    /// An audit agrees with the producer of the shard.
     Audited,
-    /// The maker of a shard audited it itself, for lack of another worker, and agrees.
+    /// The producer of a shard audited it itself, for lack of another worker, and agrees.
     SelfCheck,
-    /// An audit differs from the report of the maker.
+    /// An audit differs from the report of the producer.
     AuditDiffers,
     /// A shard is not audited, because its audit failed too often.
     NotAudited,
-    /// A worker was wrong, and computes nothing any more.
+    /// A worker was wrong, and is quarantined.
     Quarantined,
-    /// A drained worker stays, because no other worker would.
+    /// A drained worker stays, because no other worker would remain.
     Stays,
 }
 
@@ -296,35 +296,35 @@ impl NoteKind {
     pub fn message(self) -> &'static str {
         match self {
             Self::Registered => "worker registered",
-            Self::BeginsAgain => "worker begins again",
+            Self::BeginsAgain => "worker registered again",
             Self::IsAhead => "worker is ahead of this run",
             Self::Left => "worker left",
             Self::Lost => "worker lost",
             Self::Drained => "worker is drained",
-            Self::Rests => "worker rests",
-            Self::Stuck => "worker is_stuck",
+            Self::Rests => "worker backs off",
+            Self::Stuck => "worker is stuck",
             Self::TaskGiven => "task given",
             Self::TaskDone => "task done",
             Self::TaskFailed(_) => "task failed",
-            Self::OrderLost => "order was lost",
+            Self::OrderLost => "command was lost",
             Self::LateReport => "late report ignored",
-            Self::NoAnswer => "a copy is no answer to a task",
+            Self::NoAnswer => "task answered with a copy",
             Self::Implausible => "implausible report",
-            Self::CopyOrdered => "copy ordered",
+            Self::CopyOrdered => "copy requested",
             Self::CopyDone => "copy done",
             Self::CopyFailed(_) => "copy failed",
             Self::Unreachable => "peer cannot be reached",
             Self::Discarded => "damaged file discarded",
-            Self::OtherFile => "file is not the one that was reported",
-            Self::MadeAgain => "file is made again",
-            Self::Releases => "shard given back",
+            Self::OtherFile => "file differs from the reported one",
+            Self::MadeAgain => "lost file is recomputed",
+            Self::Releases => "shard released",
             Self::AuditGiven => "audit given",
             Self::Audited => "audit agrees",
             Self::SelfCheck => "self-check agrees",
             Self::AuditDiffers => "audit differs",
             Self::NotAudited => "shard is not audited",
-            Self::Quarantined => "worker is set aside",
-            Self::Stays => "worker is not drained, for nobody else would stay",
+            Self::Quarantined => "worker is quarantined",
+            Self::Stays => "worker is not drained: no other worker would remain",
         }
     }
 
@@ -376,7 +376,7 @@ pub struct Note {
     pub task: Option<Task>,
     /// The attempt concerned.
     pub attempt: Option<Attempt>,
-    /// Details for people.
+    /// Details, as text.
     pub detail: Option<String>,
 }
 
@@ -387,15 +387,15 @@ pub enum Effect {
     Reply(RequestId, Reply),
     /// Makes durable which shards of the current layer are done, who computed them, and their holders.
     SaveReports(Vec<MadeShard>, Held),
-    /// Makes durable that files of the older layer were given back, then deletes them in a shared store. Each
-    /// comes with whether an audit agreed with the shard made from it. The second field has the holders of
-    /// those shards.
+    /// Makes durable that files of the older layer were released, then deletes them in a shared store. Each
+    /// comes with whether an audit agreed with the shard computed from it. The second field has the holders
+    /// of those shards.
     Release(Vec<(Task, bool)>, Held),
     /// Removes reports of the current layer from the journal: their shards are computed again.
     ForgetReports(Vec<Task>),
     /// Makes durable that two results of a shard of the current layer differ.
     Doubt(Task),
-    /// Makes durable that a worker was set aside.
+    /// Makes durable that a worker was quarantined.
     Quarantined(WorkerId),
     /// Makes durable the id, name and address of a worker.
     SaveWorker(WorkerId, String, String),
@@ -406,7 +406,7 @@ pub enum Effect {
     RetireShared(Depth),
     /// Deletes a damaged or wrong file in the shared store.
     DiscardShared(Task),
-    /// Makes durable that workers were told how the run ended: none of them waits for another epoch.
+    /// Makes durable that workers were informed how the run ended: none of them waits for another epoch.
     NoteTold,
     /// Writes a line to the log.
     Note(Note),
@@ -414,7 +414,7 @@ pub enum Effect {
     End(Ending),
 }
 
-/// Returns a line for the log about the outcome of an order.
+/// Returns a line for the log about the outcome of a command.
 pub(super) fn note(
     kind: NoteKind,
     worker: Option<WorkerId>,

@@ -8,8 +8,8 @@ use fathom_engine::run::lookback::most_in_the_making;
 use fathom_engine::run::{Geometry, Keep};
 use indicatif::HumanBytes;
 
-/// Returns a warning if the next layer may need more room than there is; `None` if there is room, or no next
-/// layer.
+/// Returns a warning if the next layer may need more free space than there is; `None` if it fits, or there is
+/// no next layer.
 pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) -> Result<Option<String>> {
     let Visited { layers, visited, all } = run.visited()?;
     if visited == all {
@@ -17,7 +17,7 @@ pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) ->
     }
     let need = Need::after(&layers, all - visited, geometry).bytes;
     let need = match (state.rules().keep, &layers[..]) {
-        // Sources that are given back make room, except those of the shards that are ahead.
+        // Released sources free space, except those of the shards that are ahead.
         (Keep::Two, [.., older, _]) => {
             let threads = state.members().alive().map(|(_, worker)| u64::from(worker.threads)).sum();
             let shards = state.rules().shards;
@@ -32,15 +32,15 @@ pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) ->
     Ok(if free.contains(&0) { None } else { short(need, &free, &state.rules()) })
 }
 
-/// Returns a warning if the workers have too little room for a layer of `need` bytes. `free` has the free
-/// bytes of each worker.
+/// Returns a warning if the workers have too little free space for a layer of `need` bytes. `free` has the
+/// free bytes of each worker.
 pub(super) fn short(need: u64, free: &[u64], rules: &Rules) -> Option<String> {
     let need = need.saturating_mul(rules.replicas as u64);
-    // In a shared store all workers see the same disk.
+    // In a shared store all workers share one disk.
     let free: u64 = if rules.shared_store { free.iter().copied().min()? } else { free.iter().sum() };
     (need > free).then(|| {
         format!(
-            "the next depth may need {} of the workers' disks, and {} are free there: make room, raise --disk-limit or start more workers",
+            "the next depth may need {} on the workers' disks, of which {} are free. Free some space, raise --disk-limit, or start more workers",
             HumanBytes(need),
             HumanBytes(free)
         )

@@ -1,4 +1,4 @@
-//! The handle with which services, pages and displays ask the loop of the coordinator.
+//! The handle with which services, pages and displays query the loop of the coordinator.
 
 use crate::cluster::event::{Event, Holders, Reply, RequestId};
 use crate::cluster::view::{LayerProgress, ShardStory, View};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{broadcast, oneshot};
 
-/// The time between two looks at whether the loop is held up.
+/// The interval between checks whether the loop is blocked.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// A reply, with the addresses of the workers.
@@ -60,13 +60,13 @@ pub struct KeptFiles {
 #[error("the coordinator is ending")]
 pub struct Closed;
 
-/// Waits until the loop is held up because it cannot write the journal. Returns the reason, for people.
+/// Waits until the loop is blocked because it cannot write the journal. Returns the reason, as text.
 pub async fn held_up() -> String {
     loop {
         tokio::time::sleep(LOOK_AGAIN).await;
         if let Some(reason) = journal::obstacle() {
             return format!(
-                "the coordinator cannot write run.db, and waits until it can ({reason}): make room on the disk of the run's directory, or end what holds run.db"
+                "the coordinator cannot write run.db and is waiting ({reason}). Free some space on the disk of the run's directory, or end the process that locks run.db"
             );
         }
     }
@@ -99,8 +99,8 @@ impl CoordinatorHandle {
         self.request(Message::Status).await
     }
 
-    /// Asks for the view of the run for a page that has `known_layers` committed layers. Whoever has asked
-    /// must wait for the view, which has the events since the last one.
+    /// Requests the view of the run for a page that has `known_layers` committed layers. The caller must wait
+    /// for the view, which contains the events since the last one.
     ///
     /// # Errors
     /// [`Closed`] if the loop has ended.
@@ -118,13 +118,13 @@ impl CoordinatorHandle {
         self.request(|sender| Message::Progress(known_layers, sender)).await
     }
 
-    /// Takes the view of the moment when the loop ended, with the events since the last view; `None` if there
+    /// Takes the view at the time when the loop ended, with the events since the last view; `None` if there
     /// was no page, or the view was taken before.
     pub fn take_last_view(&self) -> Option<View> {
         self.last_view.lock().expect("no thread panics while it holds the lock").take()
     }
 
-    /// Returns whether the run ends, so that workers leave.
+    /// Returns whether the run is ending, so that workers leave.
     pub fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Relaxed)
     }
@@ -145,13 +145,13 @@ impl CoordinatorHandle {
         self.request(|sender| Message::Story(shard, sender)).await
     }
 
-    /// Asks the coordinator to end. The run goes on when it is served again.
+    /// Tells the coordinator to end. The run continues when it is served again.
     pub fn terminate(&self) {
-        // An error means that the loop has ended already.
+        // An error means that the loop has already ended.
         let _ = self.messages.send(Message::Terminate);
     }
 
-    /// Stops the run and all its workers. The run goes on when it is served again.
+    /// Stops the run and all its workers. The run continues when it is served again.
     pub fn stop(&self) {
         // Nobody waits for the reply.
         let (sender, _) = oneshot::channel();

@@ -1,13 +1,13 @@
 //! The parts of the coordinator's state.
 //!
-//! Each part keeps data that must stay consistent, has no public fields, and knows no decision. A change of a
-//! part returns what it has made stale, a [`Dirty`], so that no caller needs to know what depends on what.
+//! Each part keeps data that must stay consistent, has no public fields, and makes no decisions. A change of
+//! a part returns a [`Dirty`] with what must be reconsidered, so that callers need not know the dependencies.
 //!
-//! Reading order: `dirty` (what must be reconsidered), `members` (workers and their sessions) with [`backoff`]
-//! (who rests after failures), `files` (holders and copies), `holder_map` (what workers are told of them),
-//! `scheduler` (the layer under way) with `tasks` (its tasks) and `given` (the sources that it no longer needs),
-//! `audits` (shards that are computed twice), `commit` (what is committed and what is durable), `shutdown` (how
-//! the run ends), `secret` (numbers that nobody can foresee).
+//! Reading order: `dirty` (what must be reconsidered), `members` (workers and their sessions) with
+//! [`backoff`] (pauses after failures), `files` (holders and copies), `holder_map` (the map sent to workers),
+//! `scheduler` (the layer under way) with `tasks` (its tasks) and `releases` (the sources that it no longer
+//! needs), `audits` (shards that are computed twice), `commit` (what is committed and what is durable),
+//! `shutdown` (how the run ends), `secret` (unpredictable numbers).
 
 mod audits;
 pub mod backoff;

@@ -1,5 +1,5 @@
-//! What a coordinator finds of its run when it starts: the journal, and the files in the store that all
-//! workers share.
+//! Restores the state of a run when a coordinator starts: from the journal, and from the files in the store
+//! that all workers share.
 
 use crate::cluster::parts::FileHolders;
 use crate::cluster::state::{Past, Rules, digest_of};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tracing::warn;
 
-/// Reads what the journal knows of the run.
+/// Reads the state of the run from the journal.
 pub(super) fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Result<Past> {
     let Rules { shards, shared_store, .. } = *rules;
     let reports = journal.reports()?;
@@ -22,7 +22,7 @@ pub(super) fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Res
     let mut files: BTreeMap<Task, FileHolders> = BTreeMap::new();
     let given_back = journal.given_back(layers)?;
     let first = layers.iter().position(|layer| layer.files != Files::Removed).unwrap_or(layers.len());
-    // The remaining files of the older of two layers are still read, though that layer counts as removed.
+    // The remaining files of the older of two layers are still read, although that layer counts as removed.
     let first = if given_back.is_empty() { first } else { layers.len() - 2 };
     for (number, layer) in layers.iter().enumerate().skip(first) {
         let is_given_back = |shard| number + 2 == layers.len() && given_back.contains_key(&shard);
@@ -69,11 +69,11 @@ pub(super) fn store_of<'d>(
     })
 }
 
-/// Checks that the files of some layers in the shared store are those that were committed. What is missing or
-/// damaged shows when a worker reads it.
+/// Checks that the files of some layers in the shared store are the committed ones. Missing or damaged files
+/// are noticed when a worker reads them.
 ///
 /// # Errors
-/// If a file is another one, or the journal cannot be read.
+/// If a file differs, or the journal cannot be read.
 pub(super) fn check_committed(
     journal: &Journal,
     store: &Store<'_>,
@@ -93,7 +93,7 @@ pub(super) fn check_committed(
 }
 
 /// Drops the reports of the current layer that contradict the files in the shared store, so that their shards
-/// are computed afresh.
+/// are recomputed.
 pub(super) fn drop_false(past: &mut Past, store: &Store<'_>, geometry: &Geometry) {
     let mut dropped = Vec::new();
     past.reports.retain(|report| match compare(store, geometry, report) {

@@ -1,5 +1,5 @@
-//! Deletes or compresses the layers of a shared store that tasks no longer read. A thread of its own does so,
-//! because that may take minutes, and workers whose heartbeats nobody hears count as lost.
+//! Deletes or compresses the layers of a shared store that tasks no longer read. A separate thread does this,
+//! because it may take minutes, and workers whose heartbeats are not received count as lost.
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 use fathom_engine::run::Depth;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, Scope};
 
-/// The thread, and the layers that it was given.
+/// The thread, and its queue of layers.
 #[derive(Debug)]
 pub(super) struct Retirer {
     layers: Sender<Depth>,
@@ -19,10 +19,10 @@ pub(super) struct Retirer {
 
 impl Retirer {
     /// Starts the thread, which calls `retire` for each layer. When the retirer is dropped, the thread ends
-    /// after the layer that it is at.
+    /// after its current layer.
     ///
     /// # Errors
-    /// If the system starts no thread.
+    /// If the system cannot start a thread.
     pub(super) fn start<'scope>(
         scope: &'scope Scope<'scope, '_>,
         retire: impl Fn(Depth) -> Result<(), LayerError> + Send + 'scope,
@@ -39,12 +39,12 @@ impl Retirer {
         Ok(Self { layers, ends, underway: 0, is_over })
     }
 
-    /// Returns whether more than one layer waits, so that disks could run full if more were made.
+    /// Returns whether more than one layer waits, so that disks could run full if more were computed.
     pub(super) fn is_behind(&self) -> bool {
         self.underway > 1
     }
 
-    /// Has a layer retired.
+    /// Queues a layer to be retired.
     pub(super) fn retire(&mut self, depth: Depth) {
         self.underway += 1;
         // The thread lives as long as this sender.
@@ -83,7 +83,7 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     #[test]
-    fn nobody_waits_for_a_layer_that_takes_long() {
+    fn slow_retirement_does_not_block() {
         let (goes_on, wait) = unbounded();
         let begun = AtomicUsize::new(0);
         std::thread::scope(|scope| {

@@ -1,6 +1,6 @@
 //! The loop around the decisions: events go in one by one, and effects are carried out in order.
 //!
-//! The loop runs on a thread of its own, because writes to the journal block. Requests come from the services
+//! The loop runs on a separate thread, because writes to the journal block. Requests come from the services
 //! through a channel, and each waits for its reply.
 
 use crate::cluster::bounds::Bounds;
@@ -38,7 +38,7 @@ use tracing::{debug, info, warn};
 
 /// Interval of [`Event::Tick`].
 const TICK: Duration = Duration::from_millis(100);
-/// Number of lines that a watcher of events may be behind before lines are dropped.
+/// Number of lines that a watcher of events may lag behind before lines are dropped.
 const EVENTS: usize = 1024;
 
 /// The state of the loop.
@@ -52,7 +52,7 @@ pub struct Coordinator<'d> {
     store: Option<Arc<Store<'d>>>,
     /// Deletes or compresses layers in that store, while the run is served.
     retirer: Option<Retirer>,
-    /// Checks files in that store that workers have called damaged.
+    /// Checks files in that store that workers have reported as damaged.
     checker: Option<Checker>,
     state: State,
     messages: Receiver<Message>,
@@ -63,18 +63,18 @@ pub struct Coordinator<'d> {
     begun: Instant,
     /// Latencies of writes to the journal.
     journal: Latencies,
-    /// What the log has said of waits.
+    /// The state of log messages about waits.
     waiting: Waiting,
     /// Events for a page.
     news: News,
     /// The last view, for a page that asks after the loop has ended.
     last_view: Arc<Mutex<Option<View>>>,
-    /// Whether the run ends.
+    /// Whether the run is ending.
     is_ending: Arc<AtomicBool>,
 }
 
 impl<'d> Coordinator<'d> {
-    /// Continues a run from its journal, and begins a new epoch.
+    /// Continues a run from its journal, and starts a new epoch.
     ///
     /// # Errors
     /// If the run does not pass its checks, or the journal or the store cannot be read or written.
@@ -102,13 +102,13 @@ impl<'d> Coordinator<'d> {
             let next = Depth(layers.len() as u32);
             let read: Vec<Depth> = rules.lookback.below(next).collect();
             check_committed(&run.journal, store, &geometry, &read).with_context(|| {
-                format!("the run in {} cannot go on until the right file is put back", run.path.display())
+                format!("the run in {} cannot continue until the right file is restored", run.path.display())
             })?;
             drop_false(&mut past, store, &geometry);
         }
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
         let given_back: Vec<ShardId> = past.given_back.keys().copied().collect();
-        let secret = Secret::random().context("no random bytes for the numbers of sessions")?;
+        let secret = Secret::random().context("cannot get random bytes for session numbers")?;
         let mut state = State::new(rules, epoch, past).with_secret(secret).with_commands(commands);
         state.draw_again();
         let (sender, messages) = unbounded();
@@ -147,7 +147,7 @@ impl<'d> Coordinator<'d> {
         Ok((coordinator, handle))
     }
 
-    /// Deletes the layers and shards that an earlier epoch recorded as removed but had no time to delete, if
+    /// Deletes the layers and shards that an earlier epoch recorded as removed but did not delete in time, if
     /// the coordinator has access to the store.
     fn sweep(&self, layers: &[LayerRow], given_back: &[ShardId]) -> Result<()> {
         let Some(store) = &self.store else {
@@ -181,7 +181,7 @@ impl<'d> Coordinator<'d> {
 
     /// Serves until the run ends. Returns how the run ended, and the run.
     ///
-    /// # Errors
+    /// If the journal or the shared store cannot be read or written, or the counts of a layer are impossible.
     /// If the journal or the shared store cannot be read or written, or the counts of a layer cannot be true.
     pub fn serve(mut self) -> Result<(Ending, RunDirectory)> {
         std::thread::scope(|scope| {
@@ -193,7 +193,7 @@ impl<'d> Coordinator<'d> {
                     Keep::All => shared.archive(&geometry, depth).map(drop),
                 });
                 let mut retirer = retirer.context("cannot start a thread")?;
-                // Those that an earlier coordinator had no time to compress.
+                // Layers that an earlier coordinator did not compress in time.
                 let layers = self.run.visited()?.layers;
                 let old = layers.iter().rev().skip(2).filter(|layer| layer.files == Files::Live);
                 old.for_each(|layer| retirer.retire(layer.depth));
@@ -216,7 +216,7 @@ impl<'d> Coordinator<'d> {
             "serving"
         );
         if self.state.ending().is_some() {
-            info!(patience_s = GRACE.as_secs(), "the run has ended: waiting for its workers, to tell them");
+            info!(patience_s = GRACE.as_secs(), "the run has ended; waiting to inform its workers");
         }
         let mut ticked = Instant::now();
         loop {
@@ -226,7 +226,7 @@ impl<'d> Coordinator<'d> {
                     return self.ended(ending);
                 }
             }
-            // Time must pass even if requests never stop.
+            // Ticks must occur even if requests never stop.
             if ticked.elapsed() >= TICK {
                 ticked = Instant::now();
                 if let Some(ending) = self.happened(Event::Tick)? {
@@ -252,7 +252,7 @@ impl<'d> Coordinator<'d> {
                 }
                 Ok(Message::Status(sender)) => {
                     let status = status::Status::new(&self.run, &self.state, self.now())?;
-                    // The client may be gone.
+                    // The client may have disconnected.
                     let _ = sender.send(serde_json::to_string(&status)?);
                     continue;
                 }
@@ -289,7 +289,7 @@ impl<'d> Coordinator<'d> {
         }
     }
 
-    /// Takes in an event, and carries out what follows. Returns how the run ended, if it has.
+    /// Applies an event, and carries out the effects. Returns how the run ended, if it has.
     fn happened(&mut self, event: Event) -> Result<Option<Ending>> {
         let now = self.now();
         let effects = self.state.apply(now, event);
@@ -317,7 +317,7 @@ impl<'d> Coordinator<'d> {
 
     /// Keeps the last view for the page, if there is one.
     fn ended(mut self, ending: Ending) -> Result<(Ending, RunDirectory)> {
-        // Without workers a run ends at once when it is stopped.
+        // Without workers a run ends immediately when it is stopped.
         self.is_ending.store(true, Ordering::Relaxed);
         if matches!(ending, Ending::Complete | Ending::MaxDepth) {
             self.note_retired(true)?;
@@ -340,13 +340,12 @@ impl<'d> Coordinator<'d> {
             return event;
         };
         for outcome in outcomes {
-            // An audit keeps no file: its report is compared with that of the maker.
+            // An audit keeps no file: its report is compared with that of the producer.
             if let Ok(Done::Made(report) | Done::Found(report)) = &outcome.result
                 && !self.state.is_audit(outcome)
                 && let Err(reason) = compare(store, &self.geometry, report)
             {
-                outcome.result =
-                    Err(Failure::Other(format!("its report is not what its file says: {reason}")));
+                outcome.result = Err(Failure::Other(format!("the report contradicts the file: {reason}")));
             }
         }
         event
@@ -361,7 +360,8 @@ impl<'d> Coordinator<'d> {
         self.run.manifest.fingerprint.to_string()[..16].to_owned()
     }
 
-    /// Notes which layers were deleted or compressed in the shared store. `waits` for all that are under way.
+    /// Records which layers were deleted or compressed in the shared store. `waits` for all that are under
+    /// way.
     fn note_retired(&mut self, waits: bool) -> Result<()> {
         while let Some(depth) = self.retirer.as_mut().and_then(|retirer| retirer.next(waits)) {
             let depth = depth?;
@@ -383,7 +383,7 @@ impl<'d> Coordinator<'d> {
         Ok(None)
     }
 
-    /// Tells the log why the run waits, if it has waited for long, and that it goes on.
+    /// Logs why the run waits, if it has waited for long, and that it continues.
     fn tell_of_waits(&mut self) {
         let now = self.now();
         let obstacle = || status::obstacle(&self.state, now).filter(|_| self.state.ending().is_none());
@@ -393,8 +393,8 @@ impl<'d> Coordinator<'d> {
                 self.tell(json!({"message": "run waits", "detail": detail}));
             }
             Some(wait_log::News::GoesOn) => {
-                info!(run = self.name(), "run goes on");
-                self.tell(json!({"message": "run goes on"}));
+                info!(run = self.name(), "run continues");
+                self.tell(json!({"message": "run continues"}));
             }
             None => {}
         }
@@ -412,7 +412,7 @@ impl<'d> Coordinator<'d> {
         self.news.layer(layer.depth, format!("{} in {seconds:.1} s", many(layer.states, "state")));
         self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
         if let Some(detail) = free_space::warning(&self.run, &self.state, &self.geometry)? {
-            warn!(depth = layer.depth.0, detail, "little room");
+            warn!(depth = layer.depth.0, detail, "low disk space");
             self.news.room(layer.depth, detail);
         }
         Ok(())
@@ -424,7 +424,7 @@ impl<'d> Coordinator<'d> {
             Effect::Reply(request, reply) => {
                 if let Some(sender) = self.requests.remove(&request) {
                     failpoint::point("replying");
-                    // A worker that no longer waits asks again.
+                    // A worker that no longer waits will ask again.
                     let _ = sender.send(Answer { reply, addresses: Arc::clone(&self.addresses) });
                 }
             }
@@ -510,7 +510,7 @@ impl<'d> Coordinator<'d> {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
         let mut event = event;
         event["time_unix_ms"] = json!(time);
-        // An error means that all watchers have gone.
+        // An error means that there are no watchers.
         let _ = self.events.send(event.to_string());
     }
 }

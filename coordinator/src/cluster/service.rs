@@ -23,12 +23,12 @@ use tracing::warn;
 
 /// Largest message of a worker, in bytes.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
-/// Most cosets of a shard: the report has a checksum of 32 bytes for each, and takes the message but for a
-/// little.
+/// Maximum number of cosets of a shard: the report has a checksum of 32 bytes for each, which take almost the
+/// whole message.
 const MAX_COSETS: u32 = (MAX_MESSAGE_BYTES / 32) as u32 - (1 << 15);
-/// Largest number of tasks that a worker may ask for at once.
+/// Maximum number of tasks that a worker may request at once.
 const MAX_TASKS: u32 = 4096;
-/// Largest length in bytes of a worker's name, address, kernel and version.
+/// Maximum length in bytes of a worker's name, address, kernel and version.
 const MAX_NAME: usize = 256;
 
 /// The gRPC service of the coordinator.
@@ -50,13 +50,13 @@ pub(super) fn require_small_shards(geometry: &Geometry) -> Result<()> {
     match shards >= least {
         true => Ok(()),
         false => Err(bad_input!(
-            "the run is cut into {shards} shards, and reports of its {cosets} cosets are too large for the network: begin a run with --shards {least} or more, or go on in one process, with 'fathom resume'"
+            "the run has {shards} shards, too few for {cosets} cosets: the reports would be too large for the network. Start a run with --shards {least} or more, or continue this one in a single process with 'fathom resume'"
         )),
     }
 }
 
 impl Service {
-    /// Creates the service. `description` is the answer to workers that ask about the run.
+    /// Creates the service. `description` is the response to workers that ask about the run.
     pub fn new(
         handle: CoordinatorHandle,
         geometry: Geometry,
@@ -66,7 +66,7 @@ impl Service {
         Self { handle, geometry, description, heartbeat }
     }
 
-    /// Returns the services of the coordinator's server, for those who may call.
+    /// Returns the services of the coordinator's server, restricted to authorised callers.
     pub fn into_services(self, access: &Access) -> Routes {
         let service = CoordinatorServer::new(self).max_decoding_message_size(MAX_MESSAGE_BYTES);
         Routes::new(InterceptedService::new(service, access.token_check()))
@@ -92,8 +92,8 @@ impl Service {
         })
     }
 
-    /// Returns what a worker sent, or `None` if its session is unknown: a message that does not fit this run may be from
-    /// a worker of another run, which registers again and then learns that.
+    /// Returns the worker's message, or `None` if its session is unknown: a message that does not fit this
+    /// run may be from a worker of another run, which registers again and then learns of the mismatch.
     async fn of_session<T, E: Into<Status>>(
         &self,
         session: u64,
@@ -127,7 +127,7 @@ impl Service {
         if fingerprint.0 != self.geometry.fingerprint {
             warn!(worker = request.name, "a worker of another run was refused");
             return Err(Status::failed_precondition(format!(
-                "this coordinator serves another run than the one that this worker has made its tables for ({fingerprint}): start the worker again, or join another coordinator"
+                "this coordinator serves another run than the one that this worker has prepared for ({fingerprint}). Restart the worker, or join another coordinator"
             )));
         }
         let address = match (request.exchange_address.strip_prefix(':'), peer) {
@@ -154,18 +154,17 @@ impl Service {
     }
 }
 
-/// Refuses texts that are too long, or that have control characters, which a terminal would not show as they
-/// are.
+/// Rejects texts that are too long, or that have control characters, which a terminal would interpret.
 fn require_names(names: &[(&str, &str)]) -> Result<(), Status> {
     for (field, text) in names {
         if text.len() > MAX_NAME {
             return Err(Status::invalid_argument(format!(
-                "{field}: a name is longer than {MAX_NAME} bytes: choose a shorter one"
+                "{field}: longer than {MAX_NAME} bytes: choose a shorter name"
             )));
         }
         if let Some(control) = text.chars().find(|&c| convert::is_control(c)) {
             return Err(Status::invalid_argument(format!(
-                "{field} has the character {control:?}, which no name may have"
+                "{field}: the character {control:?} is not allowed in a name"
             )));
         }
     }
@@ -178,17 +177,17 @@ fn require_version(version: u32, worker: &str) -> Result<(), Status> {
     }
     warn!(worker, version, "a worker of another version was refused");
     Err(Status::failed_precondition(format!(
-        "this coordinator speaks version {} of the protocol, and this worker {version}: use the same version of Fathom for both",
+        "this coordinator speaks version {} of the protocol, this worker version {version}. Use the same version of Fathom for both",
         v1::PROTOCOL_VERSION
     )))
 }
 
-/// Waits for the answer of the loop to a call of a person, but not while the loop waits for the journal.
+/// Waits for the loop to answer a user's call, but not while the loop waits for the journal.
 async fn unless_held_up<T>(answer: impl Future<Output = Result<T, Closed>>) -> Result<T, Status> {
     tokio::select! {
         answer = answer => Ok(answer?),
         reason = held_up() => {
-            Err(Status::unavailable(format!("{reason}; a stop or a drain takes effect then")))
+            Err(Status::unavailable(format!("{reason}; a stop or a drain takes effect afterwards")))
         }
     }
 }
@@ -201,7 +200,7 @@ impl From<Closed> for Status {
 
 /// The status for a reply of the wrong kind; the loop never gives one.
 fn unfitting(reply: &Reply) -> Status {
-    Status::internal(format!("{reply:?} is no answer"))
+    Status::internal(format!("unexpected reply {reply:?}"))
 }
 
 fn known(answer: Answer) -> Result<bool, Status> {
@@ -358,7 +357,7 @@ impl coordinator_server::Coordinator for Service {
                 let json = match events.recv().await {
                     Ok(json) => json,
                     Err(RecvError::Lagged(lines)) => {
-                        format!(r#"{{"message":"lines left out","lines":{lines}}}"#)
+                        format!(r#"{{"message":"lines omitted","lines":{lines}}}"#)
                     }
                     Err(RecvError::Closed) => return,
                 };

@@ -1,14 +1,14 @@
-//! What the coordinator knows of a run on many hosts, and what it decides.
+//! The state of a run on many hosts, as the coordinator knows it, and the coordinator's decisions.
 //!
-//! A [`State`] has [parts](crate::cluster::parts), each with data of its own. The decisions are functions of the
-//! state, in files by subject. They read all parts, and change each by its own methods only. Such a change
-//! returns what it has made stale, which is collected in one place; `reconcile` takes from there what must be
+//! A [`State`] has [parts](crate::cluster::parts), each with its own data. The decisions are functions of the
+//! state, in files by subject. They read all parts, and change each only through its methods. Such a change
+//! returns what it has affected, which is collected in one place; `reconcile` takes from there what must be
 //! reconsidered after an event.
 //!
-//! Reading order: `apply` (what an event changes), `sessions` (workers that come and go), `reports` (what
+//! Reading order: `apply` (what an event changes), `sessions` (workers that join and leave), `reports` (what
 //! workers report), `failures` (how failed commands are handled), `audits` (shards that are computed twice),
-//! `verdicts` (what follows from the results of audits), `reconcile` (what follows from the state), `given`
-//! (sources given back while a layer is computed), `placement` (which worker computes which shard), `check`
+//! `verdicts` (what follows from the results of audits), `reconcile` (what follows from the state), `release`
+//! (sources released while a layer is computed), `placement` (which worker computes which shard), `check`
 //! (invariants, for tests).
 
 mod apply;
@@ -36,7 +36,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Settings that stay the same while a coordinator runs.
+/// Settings that do not change while a coordinator runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Number of shards of each layer.
@@ -57,7 +57,7 @@ pub struct Rules {
     pub lease: Duration,
     /// Interval between the heartbeats of a worker.
     pub heartbeat: Duration,
-    /// Bounds that a report must keep when the coordinator starts.
+    /// Bounds that a report must satisfy when the coordinator starts.
     pub bounds: Bounds,
     /// Share of the time of all shards that audits may take, in millionths; 0 for no audits.
     pub audit: u32,
@@ -69,7 +69,7 @@ pub struct Rules {
 #[derive(Clone, Debug)]
 pub struct State {
     rules: Rules,
-    /// The commands that messages name.
+    /// The commands that messages mention.
     commands: Commands,
     /// Number of the present epoch: how often the run was served.
     epoch: u64,
@@ -85,7 +85,7 @@ pub struct State {
     dirty: Dirty,
 }
 
-/// What the journal knows of a run from earlier epochs.
+/// The state of a run from earlier epochs, as read from the journal.
 #[derive(Clone, Debug, Default)]
 pub struct Past {
     /// Number of states at each depth.
@@ -94,19 +94,19 @@ pub struct Past {
     pub order: Option<ShardOrder>,
     /// The workers: id, name and address.
     pub workers: Vec<(WorkerId, String, String)>,
-    /// Workers that were set aside.
+    /// Workers that were quarantined.
     pub quarantined: BTreeSet<WorkerId>,
     /// Shards of the current layer of which some store may contain a wrong file.
     pub invalidated: BTreeSet<Task>,
-    /// Shards of the current layer that were made twice with different states.
+    /// Shards of the current layer that were computed twice with different states.
     pub suspected: BTreeSet<Task>,
     /// The files of the newest layers: size, digest and holders.
     pub files: Vec<(Task, FileHolders)>,
     /// Reports of the current layer.
     pub reports: Vec<ShardReport>,
-    /// The workers that computed these shards, as far as they are known.
+    /// The workers that computed these shards, as far as known.
     pub producers: BTreeMap<Task, WorkerId>,
-    /// Shards of the current layer whose sources were given back, and whether an audit agreed with the
+    /// Shards of the current layer whose sources were released, and whether an audit agreed with the
     /// shard.
     pub given_back: BTreeMap<ShardId, bool>,
 }
@@ -128,7 +128,7 @@ impl State {
             audits: Audits::default(),
             commit: Commit::new(&past.counts, rules.bounds),
             shutdown: Shutdown::default(),
-            // A file may have been lost while the last epoch ended.
+            // A file may have been lost while the last epoch was ending.
             dirty: Dirty::missing().and(Dirty::orphans()).and(Dirty::owners()),
         };
         for (id, name, address) in past.workers {
@@ -145,19 +145,20 @@ impl State {
         let of_layer = |tasks: BTreeSet<Task>| tasks.into_iter().filter(|task| task.depth == depth).collect();
         let is_made = |task| state.scheduler.tasks().is_made(task);
         state.audits.restore(of_layer(past.invalidated), of_layer(past.suspected), is_made);
-        // The last epoch may have ended between the last commit and the end of the run. Its workers are told.
+        // The last epoch may have ended between the last commit and the end of the run. Its workers are
+        // informed.
         if let Some(ending) = state.is_through() {
             state.shutdown.begin(Millis(0), ending);
         }
         state
     }
 
-    /// Returns this state with a secret of its own.
+    /// Returns this state with this secret.
     pub fn with_secret(self, secret: Secret) -> Self {
         Self { secret, ..self }
     }
 
-    /// Returns this state with the commands that messages name.
+    /// Returns this state with the commands that messages mention.
     pub fn with_commands(self, commands: Commands) -> Self {
         Self { commands, ..self }
     }
@@ -172,12 +173,12 @@ impl State {
         self.epoch
     }
 
-    /// Returns the commands that messages name.
+    /// Returns the commands that messages mention.
     pub fn commands(&self) -> &Commands {
         &self.commands
     }
 
-    /// Returns how the run ends; `None` if it does not end yet.
+    /// Returns how the run ends; `None` if it is not ending yet.
     pub fn ending(&self) -> Option<&Ending> {
         self.shutdown.ending()
     }
@@ -197,7 +198,7 @@ impl State {
         self.scheduler.tasks()
     }
 
-    /// Notes whether old layers of a shared store must be retired before more is made.
+    /// Sets whether old layers of a shared store must be retired before more is computed.
     pub fn set_behind(&mut self, is_behind: bool) {
         self.dirty += self.scheduler.set_behind(is_behind);
     }
@@ -242,7 +243,7 @@ impl State {
         self.files.holders(task).map(move |holder| (task, holder))
     }
 
-    /// Returns a file with its digest, in the form that workers are sent.
+    /// Returns a file with its digest, in the form that workers receive.
     pub fn stored(&self, task: Task) -> StoredFile {
         StoredFile { task, digest: self.files.get(task).map(|file| file.digest) }
     }
@@ -252,7 +253,7 @@ impl State {
         self.holders_alive(task).next().is_some()
     }
 
-    /// Returns whether a task is done: its report is in, and enough live workers hold the file.
+    /// Returns whether a task is done: its report was received, and enough live workers hold the file.
     pub fn is_done(&self, task: Task) -> bool {
         self.tasks().is_made(task) && self.holders_alive(task).count() >= self.rules.replicas
     }
@@ -283,8 +284,8 @@ impl State {
         orphaned.map(|(shard, _)| Task { depth, shard }).collect()
     }
 
-    /// Returns the holder map of the layers that tasks read now. Workers that have the present version need
-    /// not be sent it.
+    /// Returns the holder map of the layers that tasks read now. It need not be sent to workers that have the
+    /// present version.
     fn holders(&mut self) -> Arc<Holders> {
         if let Some(holders) = self.holder_map.broadcast() {
             return Arc::clone(holders);
@@ -326,18 +327,18 @@ impl State {
         depths.into_iter().map(of_layer).collect()
     }
 
-    /// Queues an order for a worker, to be sent when the worker next asks.
+    /// Queues a command for a worker, to be sent when the worker next asks.
     fn order(&mut self, id: WorkerId, order: Command) {
         self.dirty += self.members.command(id, order);
     }
 
-    /// Puts a task back into the queue. If it was made, its audit is forgotten.
+    /// Puts a task back into the queue. If it was computed, its audit is forgotten.
     fn set_waiting(&mut self, task: Task, not_before: Millis) {
         self.dirty += self.scheduler.wait(task, not_before);
         self.audits.forget(task);
     }
 
-    /// Returns the workers that must come back for the run to go on: the holders of the missing files.
+    /// Returns the workers that must come back for the run to continue: the holders of the missing files.
     pub fn waiting_for(&self) -> BTreeSet<WorkerId> {
         self.files.missing().iter().flat_map(|task| self.files.holders(*task)).collect()
     }

@@ -1,4 +1,4 @@
-//! The status of a run on many hosts, for people.
+//! The status of a run on many hosts, for display.
 
 use crate::cluster::event::Millis;
 use crate::cluster::parts::{Presence, TaskProgress, Worker};
@@ -31,24 +31,24 @@ pub struct Status {
 pub struct ClusterStatus {
     /// The depth of the current layer.
     pub depth: u32,
-    /// Number of its shards that are done: made, and held by enough workers.
+    /// Number of its shards that are done: computed, and held by enough workers.
     pub shards_done: u32,
     /// Number of its shards that workers compute, or that wait for copies.
     pub shards_running: u32,
     /// Number of its shards that wait to be computed.
     pub shards_waiting: u32,
-    /// Seconds since the layer began.
+    /// Seconds since the layer started.
     pub depth_seconds: f64,
     /// Estimated seconds until the layer is done; `None` before a shard is done, or while the layer cannot
-    /// go on.
+    /// continue.
     pub depth_eta_seconds: Option<f64>,
-    /// Bytes that the shown workers sent to peers since their processes began.
+    /// Bytes that the shown workers sent to peers since their processes started.
     pub sent_bytes: u64,
     /// The workers. Those that are gone are shown for a while.
     pub workers: Vec<WorkerStatus>,
-    /// The names of workers without which the run cannot go on.
+    /// The names of workers without which the run cannot continue.
     pub waiting_for: Vec<String>,
-    /// The reason why the run cannot go on, for people; `None` if it can.
+    /// The reason why the run cannot continue, as text; `None` if it can.
     pub obstacle: Option<String>,
     /// The results of audits.
     pub audits: AuditStatus,
@@ -57,11 +57,11 @@ pub struct ClusterStatus {
 /// The results of audits in this epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuditStatus {
-    /// Number of audits that agreed with the maker of the shard.
+    /// Number of audits that agreed with the producer of the shard.
     pub agreed: u64,
-    /// Number of audits that differed from the maker.
+    /// Number of audits that differed from the producer.
     pub differed: u64,
-    /// The names of workers that were set aside in this epoch or an earlier one: they were wrong, and
+    /// The names of workers that were quarantined in this epoch or an earlier one: they were wrong, and
     /// compute nothing.
     pub quarantined: Vec<String>,
 }
@@ -85,7 +85,7 @@ pub struct WorkerStatus {
     pub shards_running: u32,
     /// Number of its files in the layers that the coordinator tracks.
     pub files: u32,
-    /// States a second, over the last half minute.
+    /// States per second, over the last half minute.
     pub states_per_second: f64,
     /// Seconds since its last message; `None` if there was none in this epoch.
     pub heard_seconds: Option<f64>,
@@ -95,7 +95,7 @@ pub struct WorkerStatus {
     pub received_bytes: u64,
     /// Free bytes on its disk, within its limit.
     pub free_bytes: u64,
-    /// Largest size in bytes that the files in its store may have, if there is a limit.
+    /// Maximum size in bytes of the files in its store, if there is a limit.
     pub disk_limit_bytes: Option<u64>,
     /// Bytes of anonymous memory of its process.
     pub memory_bytes: u64,
@@ -105,9 +105,9 @@ pub struct WorkerStatus {
     pub read_bytes: u64,
     /// Bytes that its process wrote to disks.
     pub written_bytes: u64,
-    /// Bytes of cosets from its peers that it has kept in memory.
+    /// Bytes of cosets from peers that it has kept in memory.
     pub kept_bytes: u64,
-    /// Bytes of cosets from its peers that it has written to disk, because they did not fit in memory.
+    /// Bytes of cosets from peers that it has written to disk, because they did not fit in memory.
     pub spilled_bytes: u64,
     /// Latencies of its requests to peers.
     #[serde(skip)]
@@ -138,7 +138,7 @@ impl ClusterStatus {
             }
         }
         let waiting = state.rules().shards - done - running;
-        // A layer that waits for files, workers or room has no rate.
+        // A layer that waits for files, workers or free space has no rate.
         let obstacle = obstacle(state, now);
         let is_at_work = obstacle.is_none()
             && state.files().missing().is_empty()
@@ -214,7 +214,7 @@ impl WorkerStatus {
     }
 }
 
-/// Returns the reason why the run cannot go on, if there is one.
+/// Returns the reason why the run cannot continue, if there is one.
 pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     let name = |id: &WorkerId| {
         state.members().get(*id).map_or_else(|| id.to_string(), |worker| format!("{} ({id})", worker.name))
@@ -222,28 +222,28 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     if let Some(task) = state.files().missing().first() {
         let holders: Vec<String> = state.waiting_for().iter().map(name).collect();
         let what = format!(
-            "{} files are held only by workers that are away, among them shard {} of depth {}",
+            "{} files are held only by disconnected workers, among them shard {} of depth {}",
             state.files().missing().len(),
             task.shard,
             task.depth
         );
         return Some(match holders.is_empty() {
             true => format!(
-                "{what}: no whole copy is left; put one back into a worker's store and start that worker again"
+                "{what}: no intact copy is left. Restore one to a worker's store and restart that worker"
             ),
-            false => format!("{what}: waiting for {} to come back with its store", holders.join(", ")),
+            false => format!("{what}: waiting for {} to return with its store", holders.join(", ")),
         });
     }
     let alive = state.members().alive().count();
     if alive == 0 {
-        return Some(format!("no worker is there: start one with '{}'", state.commands().join()));
+        return Some(format!("no worker is connected: start one with '{}'", state.commands().join()));
     }
     if let Some(dispute) = state.dispute() {
         return Some(dispute);
     }
     if alive < state.rules().replicas {
         return Some(format!(
-            "{} workers must hold each file, and {alive} are there: start more",
+            "{} workers must hold each file, but only {alive} are connected: start more",
             state.rules().replicas
         ));
     }
@@ -252,13 +252,13 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     }
     if state.members().alive().all(|(_, worker)| worker.backoff_until > now) {
         return Some(
-            "all workers rest, because their disks are full, their quotas are used up, or tasks failed there: the log says more".into(),
+            "all workers back off because their disks are full, their quotas are used up, or tasks failed (see the log)".into(),
         );
     }
     without_copies(state, now).or_else(|| unreached(state, now)).or_else(|| stalled(state, now))
 }
 
-/// Returns which workers are missing for the copies that each file must have.
+/// Returns a message about the workers missing for the required number of copies.
 fn without_copies(state: &State, now: Millis) -> Option<String> {
     let is_willing = |worker: &Worker| worker.is_willing(now);
     let names = state.members().alive().filter(|(_, worker)| !is_willing(worker));
@@ -266,32 +266,32 @@ fn without_copies(state: &State, now: Millis) -> Option<String> {
     let willing = state.members().alive().filter(|(_, worker)| is_willing(worker)).count();
     (willing < state.rules().replicas).then(|| {
         format!(
-            "{} workers must hold each file, and not {} can take copies now, because they are drained, or rest: disks may be full, or quotas used up; the log says more, and another worker would help",
+            "{} workers must hold each file, but {} cannot take copies now because they are drained or back off: a disk may be full or a quota used up (see the log). Start another worker",
             state.rules().replicas,
             names.join(", ")
         )
     })
 }
 
-/// Returns which workers have done nothing for their commands for a while.
+/// Returns a message about workers that have made no progress on their commands for a while.
 fn stalled(state: &State, now: Millis) -> Option<String> {
     let stalled = state.members().alive().filter(|(_, worker)| worker.is_stuck(now, IDLE));
     let names: Vec<String> = stalled
         .map(|(_, worker)| {
             let minutes = now.since(worker.moved).as_secs() / 60;
-            format!("{} has commands, and has done nothing for them for {minutes} min", worker.name)
+            format!("{} has made no progress on its commands for {minutes} min", worker.name)
         })
         .collect();
     (!names.is_empty()).then(|| {
         format!(
-            "{}: its disk may hang, or a network file system; after {} min others take over",
+            "{}: its disk or a network file system may hang; after {} min others take over",
             names.join(", "),
             STALL.as_secs() / 60
         )
     })
 }
 
-/// Returns which workers cannot reach others, and what that means for the run.
+/// Returns a message about workers that cannot reach others, and the consequences for the run.
 fn unreached(state: &State, now: Millis) -> Option<String> {
     let pairs: Vec<String> = state
         .members()
@@ -308,12 +308,12 @@ fn unreached(state: &State, now: Millis) -> Option<String> {
     let able = state.members().alive().filter(|(_, worker)| worker.is_able(now)).map(|(_, w)| w.name.clone());
     let able: Vec<String> = able.collect();
     let what = match able.is_empty() {
-        true => "nobody reaches all that is needed".to_owned(),
-        false => format!("{} go on with what is needed", able.join(", ")),
+        true => "no worker can reach all needed files".to_owned(),
+        false => format!("{} can reach all needed files and continue", able.join(", ")),
     };
     (!pairs.is_empty()).then(|| {
         format!(
-            "{}; {what}: see to firewalls and to --advertise, it is tried again every minute",
+            "{}; {what}. Check firewalls and --advertise; connections are retried every minute",
             pairs.join("; ")
         )
     })

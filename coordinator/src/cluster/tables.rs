@@ -1,9 +1,9 @@
-//! The tables of a cluster in `run.db`: how often the run was served, its workers, the holders of files, and the
-//! order in which workers get shards.
+//! The tables of a cluster in `run.db`: how often the run was served, its workers, the holders of files, and
+//! the order in which workers get shards.
 //!
-//! The journal of `fathom-engine` knows nothing of these tables. What must not contradict its own is written in one
-//! transaction with them. The tables are made when the run is served for the
-//! first time; the order of shards is recorded before that.
+//! The journal of `fathom-engine` does not know these tables. Data that must not contradict the journal's own
+//! are written in one transaction with them. The tables are created when the run is served for the first
+//! time; the order of shards is recorded before that.
 
 #[cfg(test)]
 mod tests;
@@ -17,8 +17,8 @@ use rusqlite::{Connection, params};
 use std::collections::{BTreeMap, BTreeSet};
 use tracing::warn;
 
-/// Begins a new epoch of the coordinator, and sets the place of its layers. Returns the number of the epoch, from
-/// 1.
+/// Starts a new epoch of the coordinator, and sets the place of its layers. Returns the number of the epoch,
+/// from 1.
 pub fn begin_epoch(journal: &mut Journal, layers_at: &LayersAt) -> Result<u64> {
     journal.change(|change| {
         let epoch = change.set_layers_at(layers_at)?;
@@ -35,13 +35,13 @@ pub fn begin_epoch(journal: &mut Journal, layers_at: &LayersAt) -> Result<u64> {
     })
 }
 
-/// Records that the workers of all epochs were told how the run ended.
+/// Records that the workers of all epochs were informed how the run ended.
 pub fn note_told(journal: &mut Journal) -> Result<()> {
     journal.change(|change| Ok(change.database().execute("DELETE FROM untold", []).map(drop)?))
 }
 
 /// Returns whether workers of an earlier epoch may wait for the coordinator: that epoch was cut short, or the
-/// coordinator went away while the run went on.
+/// coordinator shut down while the run continued.
 pub fn has_untold(journal: &Journal) -> Result<bool> {
     let database = journal.database();
     if !database.table_exists(None, "untold")? {
@@ -65,8 +65,8 @@ pub fn save_shard_order(journal: &mut Journal, order: &ShardOrder) -> Result<()>
     })
 }
 
-/// Returns the order in which workers get the shards of this run, of which there are `shards`; `None` if no order
-/// was recorded, or one that does not list each shard once.
+/// Returns the order in which workers get the shards of this run, of which there are `shards`; `None` if no
+/// order was recorded, or one that does not list each shard once.
 pub fn shard_order(journal: &Journal, shards: u32) -> Result<Option<ShardOrder>> {
     let database = journal.database();
     if !database.table_exists(None, "shard_order")? {
@@ -75,11 +75,11 @@ pub fn shard_order(journal: &Journal, shards: u32) -> Result<Option<ShardOrder>>
     let mut query = database.prepare("SELECT shard FROM shard_order ORDER BY place LIMIT ?1")?;
     let rows = query.query_map([u64::from(shards) + 1], |row| Ok(row.get(0).map(ShardId)))?;
     let rows = rows.collect::<Result<Vec<_>, _>>()?;
-    // A number that is none of a shard, or no number, is like a shard that lacks.
+    // A value that is not the number of a shard has the same effect as a missing shard.
     let listed: Option<Vec<ShardId>> = rows.into_iter().map(Result::ok).collect();
     let order = listed.and_then(ShardOrder::new).filter(|order| order.shards().len() == shards as usize);
     if order.is_none() {
-        warn!("the order of shards in run.db does not list each shard once, and is not used");
+        warn!("ignoring the order of shards in run.db: it does not list each shard exactly once");
     }
     Ok(order)
 }
@@ -104,7 +104,8 @@ pub fn workers(journal: &Journal) -> Result<Vec<(WorkerId, String, String)>> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Records that a worker is set aside: an audit has shown that its results were wrong, so it gets no more tasks.
+/// Records that a worker is quarantined: an audit has shown that its results were wrong, so it gets no more
+/// tasks.
 pub fn quarantined(journal: &mut Journal, worker: WorkerId) -> Result<()> {
     journal.change(|change| {
         let database = change.database();
@@ -114,7 +115,7 @@ pub fn quarantined(journal: &mut Journal, worker: WorkerId) -> Result<()> {
     })
 }
 
-/// Returns the workers that were set aside.
+/// Returns the workers that were quarantined.
 pub fn workers_set_aside(journal: &Journal) -> Result<BTreeSet<WorkerId>> {
     let database = journal.database();
     if !database.table_exists(None, "quarantined")? {
@@ -125,7 +126,7 @@ pub fn workers_set_aside(journal: &Journal) -> Result<BTreeSet<WorkerId>> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Records finished shards of the current layer, each with the worker that computed it, if that is known, and the
+/// Records finished shards of the current layer, each with the worker that computed it, if known, and the
 /// holders of their files.
 pub fn save_reports(journal: &mut Journal, made: &[MadeShard], held: &Held) -> Result<()> {
     let made: Vec<(&ShardReport, Option<Maker>)> =
@@ -136,13 +137,13 @@ pub fn save_reports(journal: &mut Journal, made: &[MadeShard], held: &Held) -> R
     })
 }
 
-/// Returns the workers that computed the finished shards of the current layer, as far as they are known.
+/// Returns the workers that computed the finished shards of the current layer, as far as known.
 pub fn producers(journal: &Journal) -> Result<BTreeMap<Task, WorkerId>> {
     Ok(journal.producers()?.into_iter().map(|(task, maker)| (task, WorkerId(maker))).collect())
 }
 
-/// Deletes the reports of these tasks of the current layer and the holders of their files, and records the tasks as
-/// invalidated: stores may still have wrong files of them.
+/// Deletes the reports of these tasks of the current layer and the holders of their files, and records the
+/// tasks as invalidated: stores may still have wrong files of them.
 pub fn forget_reports(journal: &mut Journal, tasks: &[Task]) -> Result<()> {
     journal.change(|change| {
         change.forget_reports(tasks)?;
@@ -150,9 +151,9 @@ pub fn forget_reports(journal: &mut Journal, tasks: &[Task]) -> Result<()> {
     })
 }
 
-/// Records that `files` of the older layer may be deleted, and who holds the shards made from them. The flag of a
-/// file tells whether an audit agreed with the shard that was made from it. The older layer counts as removed from
-/// then on.
+/// Records that `files` of the older layer may be deleted, and who holds the shards computed from them. The
+/// flag of a file says whether an audit agreed with the shard that was computed from it. The older layer
+/// counts as removed from then on.
 pub fn give_back(journal: &mut Journal, files: &[(Task, bool)], held: &Held) -> Result<()> {
     journal.change(|change| {
         note_holders(change.database(), held)?;

@@ -1,4 +1,4 @@
-//! Tests of the decisions on events alone, without sockets or clocks. Each test compares all replies and
+//! Tests of the decisions using only events, without sockets or clocks. Each test compares all replies and
 //! effects.
 
 mod audits;

@@ -1,4 +1,4 @@
-//! The data of the web page of a run on many hosts, shard by shard, and the totals for a line of progress.
+//! The data of the web page of a run on many hosts, shard by shard, and the totals for a progress line.
 
 use crate::cluster::event::{Millis, Note, NoteKind, NoteLevel, Progress};
 use crate::cluster::parts::{CopyState, TaskProgress};
@@ -20,11 +20,11 @@ pub enum ShardStage {
     Waiting,
     /// No worker computes the shard, because an attempt failed.
     Failed,
-    /// A worker fetches what it reads to compute the shard.
+    /// A worker is fetching the inputs of the shard.
     Fetching,
-    /// A worker computes the shard.
+    /// A worker is computing the shard.
     Running,
-    /// The shard is made, but too few workers hold it.
+    /// The shard is computed, but too few workers hold it.
     Copying,
     /// The shard is done.
     Done,
@@ -42,7 +42,7 @@ pub struct View {
     pub shards: Vec<ShardView>,
     /// Number of states found in the current layer so far.
     pub states: u64,
-    /// The committed layers; `None` if the page has them already.
+    /// The committed layers; `None` if the page already has them.
     pub layers: Option<Vec<LayerRow>>,
     /// Interval between the heartbeats of a worker.
     pub heartbeat: Duration,
@@ -119,7 +119,7 @@ pub struct LayerProgress {
     pub states: u64,
     /// Bytes of the files of this layer.
     pub bytes: u64,
-    /// The committed layers; `None` if the caller has them already.
+    /// The committed layers; `None` if the caller already has them.
     pub layers: Option<Vec<LayerRow>>,
 }
 
@@ -156,7 +156,7 @@ pub(super) fn states(state: &State) -> u64 {
     made.sum::<u64>().max(at_work(state).map(|progress| progress.states).sum())
 }
 
-/// Returns the progress of the live workers that have begun with the current layer.
+/// Returns the progress of the live workers that have started the current layer.
 fn at_work(state: &State) -> impl Iterator<Item = &Progress> {
     let progress = state.members().alive().map(|(_, worker)| &worker.progress);
     progress.filter(|progress| progress.depth == Some(state.depth()))
@@ -179,7 +179,7 @@ impl ShardStory {
         };
         let mut facts = vec![
             ("depth", task.depth.to_string()),
-            ("attempts since the coordinator began", progress.attempts.to_string()),
+            ("attempts since the coordinator started", progress.attempts.to_string()),
         ];
         facts.extend(progress.failed.iter().map(|attempt| {
             let ago = now.since(attempt.at).as_secs_f64();
@@ -189,19 +189,19 @@ impl ShardStory {
         match &progress.making {
             TaskProgress::Waiting => {
                 let owner = state.tasks().owner(task);
-                facts.extend(owner.map(|owner| ("waits for", name(owner))));
+                facts.extend(owner.map(|owner| ("waiting for", name(owner))));
                 if progress.not_before > now {
                     let pause = progress.not_before.since(now).as_secs_f64();
-                    facts.push(("tried again in", format!("{pause:.1} s")));
+                    facts.push(("retry in", format!("{pause:.1} s")));
                 }
             }
             TaskProgress::Running(worker, since) => {
-                facts.push(("made by", name(*worker)));
+                facts.push(("computed by", name(*worker)));
                 let heard = now.since(*since).as_secs_f64();
-                facts.push(("heard of", format!("{heard:.1} s ago")));
+                facts.push(("last heard", format!("{heard:.1} s ago")));
             }
             TaskProgress::Made(report) => {
-                facts.extend(progress.maker.map(|maker| ("made by", name(maker))));
+                facts.extend(progress.maker.map(|maker| ("computed by", name(maker))));
                 facts.extend(progress.took.map(|took| ("took", format!("{:.3} s", took.as_secs_f64()))));
                 facts.push(("states", HumanCount(report.totals.states).to_string()));
                 facts.push(("size", HumanBytes(report.bytes).to_string()));
@@ -214,7 +214,7 @@ impl ShardStory {
         for (worker, copying) in state.files().copies_of(task) {
             let how = match copying {
                 CopyState::Ordered(_) => "copied to",
-                CopyState::Failed(_) => "not yet copied to",
+                CopyState::Failed(_) => "failed copy to",
             };
             facts.push((how, name(worker)));
         }
@@ -237,18 +237,19 @@ pub struct Piece {
     pub shard: Option<ShardId>,
     /// The worker concerned.
     pub worker: Option<WorkerId>,
-    /// Details for people.
+    /// Details, as text.
     pub detail: Option<String>,
 }
 
-/// The events of a run. All kinds are counted; only events that are not of every task are kept for people.
+/// The events of a run. All kinds are counted; only events that do not occur for every task are kept for
+/// display.
 #[derive(Clone, Debug, Default)]
 pub struct News {
     /// Number of events of each kind since the coordinator started.
     pub counts: BTreeMap<&'static str, u64>,
     /// Number of failed tasks and copies by the kind of failure.
     pub failures: BTreeMap<&'static str, u64>,
-    /// Number of tasks that were given out once more.
+    /// Number of tasks that were assigned again.
     pub retries: u64,
     /// Events since the last call of `News::take`, oldest first; `None` before the first call, so that
     /// nothing is kept without a page.
@@ -256,14 +257,14 @@ pub struct News {
 }
 
 impl News {
-    /// Largest number of events kept; the oldest are dropped.
+    /// Maximum number of events kept; the oldest are dropped.
     const MOST: usize = 1000;
 
     fn count(&mut self, what: &'static str) {
         *self.counts.entry(what).or_default() += 1;
     }
 
-    /// Counts an event, and keeps it if people are told of it.
+    /// Counts an event, and keeps it if it is shown.
     pub(super) fn note(&mut self, note: &Note) {
         self.count(note.kind.message());
         match note.kind {
@@ -300,7 +301,7 @@ impl News {
     }
 
     pub(super) fn room(&mut self, depth: Depth, detail: String) {
-        let what = "little room";
+        let what = "low disk space";
         self.count(what);
         let (time, depth, detail) = (now(), Some(depth), Some(detail));
         self.push(Piece { time, severity: "warn", what, depth, shard: None, worker: None, detail });

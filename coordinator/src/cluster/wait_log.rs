@@ -1,25 +1,25 @@
-//! What the log says of a run that waits, so that also those who read nothing else learn of it.
+//! Log messages about a run that waits, for users who see only the log.
 
 use crate::cluster::event::Millis;
 use std::time::Duration;
 
-/// The time between two looks.
+/// The interval between checks.
 const LOOK: Duration = Duration::from_secs(10);
-/// A run that waits for so long is told of: shorter waits end by themselves.
+/// A wait is logged after this time: shorter waits end without intervention.
 const LONG: Duration = Duration::from_secs(60);
-/// The time after which it is told again.
+/// The time after which it is logged again.
 const AGAIN: Duration = Duration::from_secs(60 * 60);
 
-/// News of a run that waits.
+/// A change to log about a run that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum News {
     /// It waits, for this reason.
     Waits(String),
-    /// It does not wait any more.
+    /// It no longer waits.
     GoesOn,
 }
 
-/// Since when a run waits, and when that was told.
+/// Since when a run waits, and when that was last logged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
     looked: Millis,
@@ -28,7 +28,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Looks from time to time what the run waits for, if it waits, and returns what the log has to say.
+    /// Checks from time to time whether the run waits and why, and returns what to log.
     pub(super) fn look(&mut self, now: Millis, obstacle: impl FnOnce() -> Option<String>) -> Option<News> {
         if now.since(self.looked) < LOOK {
             return None;
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_waits_are_told_and_then_each_hour() {
+    fn long_waits_are_logged_then_hourly() {
         let mut waiting = Waiting::default();
         let mut told = Vec::new();
         for second in 0..10_000 {

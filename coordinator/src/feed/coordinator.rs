@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 /// The number of missed heartbeats after which a worker is silent.
 const SILENT_AFTER: u32 = 3;
-/// The number of rates that are kept of each worker.
+/// The number of rates that are kept for each worker.
 const HISTORY: usize = 40;
 /// The time between two rates that are kept.
 const BETWEEN: Duration = Duration::from_secs(3);
@@ -44,7 +44,7 @@ pub struct Served {
     fetches: Latencies,
     noted: Option<Instant>,
     depth: u32,
-    /// The view that was asked for, if the loop was held up.
+    /// The requested view, if the loop was blocked.
     asked: Option<oneshot::Receiver<View>>,
     /// The last snapshot.
     last: Option<Snapshot>,
@@ -58,7 +58,7 @@ struct Kept {
 }
 
 impl Served {
-    /// Makes the feed of the coordinator that serves a run.
+    /// Creates the feed of the coordinator that serves a run.
     ///
     /// # Errors
     /// If the run cannot be read.
@@ -98,7 +98,7 @@ impl Served {
         Some(snapshot)
     }
 
-    /// Returns the last snapshot of a run that waits now.
+    /// Returns the last snapshot of a run, marked as waiting.
     fn waiting(&self, obstacle: String) -> Snapshot {
         let mut snapshot = self.last.clone().unwrap_or_else(|| Snapshot {
             run: self.outline.facts(RunState::Waiting, None),
@@ -109,7 +109,7 @@ impl Served {
         snapshot
     }
 
-    /// Converts a view of the run, and takes in what is kept between two snapshots.
+    /// Converts a view of the run, and updates the state that is kept between two snapshots.
     fn of_view(&mut self, view: View) -> Snapshot {
         let View { status, shards, states, layers, heartbeat, journal, news } = view;
         let now = Instant::now();
@@ -145,13 +145,13 @@ impl Served {
         self.assembled(run, shards, events, journal)
     }
 
-    /// Takes in the counts of events.
+    /// Applies the counts of events.
     fn count(&mut self, news: &News) {
         self.counts = news.counts.iter().map(|(&what, &times)| (what.to_owned(), times)).collect();
         self.faults = Faults { failures: news.failures.clone(), retries: news.retries };
     }
 
-    /// Returns a snapshot with these parts, and what is kept of the workers.
+    /// Returns a snapshot with these parts, and the kept state of the workers.
     fn assembled(
         &self,
         run: RunFacts,
@@ -179,7 +179,7 @@ impl Served {
         }
     }
 
-    /// Adds the memory, the disk and the waiting times of the workers that are there.
+    /// Adds the memory, the disk and the waiting times of the connected workers.
     fn add_usage(&self, run: &mut RunFacts, workers: &[WorkerStatus]) {
         let there = || workers.iter().filter(|worker| is_there(worker));
         let sum = |of: fn(&WorkerStatus) -> u64| Some(there().map(of).sum::<u64>() >> 20 << 20);
@@ -239,7 +239,7 @@ impl Served {
             name: worker.name.clone(),
             address: worker.address.clone(),
             presence: presence.into(),
-            // In steps, so that readers are not told again and again about a worker that stays away.
+            // In steps, so that readers do not receive a change every second about a worker that stays away.
             silent: silent.map(|seconds| {
                 if seconds < 60.0 { seconds as u64 / 5 * 5 } else { seconds as u64 / 60 * 60 }
             }),
@@ -257,7 +257,7 @@ impl Served {
         };
     }
 
-    /// Converts events to the form that readers are told, with the names of workers.
+    /// Converts events to the form for readers, with the names of workers.
     fn events(&self, pieces: Vec<Piece>) -> Vec<EventFacts> {
         let name = |id: WorkerId| {
             let id = id.to_string();
@@ -306,14 +306,14 @@ impl Feed for Served {
             Box::pin(async move {
                 tokio::select! {
                     story = handle.story(ShardId(shard)) => story.map_or_else(|_| Story::new(), |story| story.0),
-                    reason = held_up() => vec![("waits", reason)],
+                    reason = held_up() => vec![("waiting", reason)],
                 }
             })
         })
     }
 }
 
-/// Returns the maker of the status of a run that a coordinator serves.
+/// Returns a function that yields the status of a run that a coordinator serves.
 pub fn status(handle: &CoordinatorHandle) -> StatusMaker {
     let asked = handle.clone();
     Arc::new(move || {

@@ -1,4 +1,4 @@
-//! The feed of a directory on which another process may be working: its journal and its log.
+//! The feed of a directory in which another process may be working: its journal and its log.
 
 use crate::cluster::tables;
 use crate::feed::log_events::Log;
@@ -20,7 +20,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Makes the feed of the directory of a run.
+    /// Creates the feed of the directory of a run.
     pub fn new(run: &RunDirectory) -> Self {
         Self { path: run.path.clone(), log: Log::default() }
     }
@@ -47,7 +47,8 @@ impl Feed for Directory {
     }
 }
 
-/// Returns a snapshot from the journal of a run and from its log, and how far the log was read.
+/// Returns a snapshot from the journal of a run and from its log, and the position up to which the log was
+/// read.
 fn of_directory(path: &Path, mut log: Log) -> Result<(Snapshot, Log)> {
     let run = RunDirectory::open_for_reading(path)?;
     let outline = Outline::new(&run)?;

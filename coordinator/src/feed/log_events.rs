@@ -1,4 +1,4 @@
-//! The events of a run that this process does not compute, from the log in the run's directory.
+//! The events of a run that another process computes, from the log in the run's directory.
 
 use fathom_command::log_text::{Names, details, worker};
 use fathom_engine::directory::LOG;
@@ -9,44 +9,44 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// The most bytes that are read from the end of the log when a page begins.
+/// Maximum number of bytes that are read from the end of the log when a page starts.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// The position in the log up to which events were told.
+/// The position in the log up to which events have been read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Log {
     told: u64,
 }
 
 impl Log {
-    /// Returns the events that the log has gained since the last call, oldest first; at the first call, those
-    /// at its end. A log that cannot be read has none.
+    /// Returns the events added to the log since the last call, oldest first; at the first call, those at its
+    /// end. A log that cannot be read yields none.
     pub(super) fn news(&mut self, directory: &Path, names: &Names) -> Vec<EventFacts> {
         let text = self.read(&directory.join(LOG)).unwrap_or_default();
         let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
         lines.filter_map(|fields: Value| event(&fields, names)).collect()
     }
 
-    /// Returns the whole lines that were not read yet.
+    /// Returns the complete lines that have not been read yet.
     fn read(&mut self, path: &Path) -> io::Result<String> {
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();
         if length < self.told {
-            // The log was begun anew.
+            // The log was started again.
             self.told = 0;
         }
         self.told = self.told.max(length.saturating_sub(MAX_BYTES));
         file.seek(SeekFrom::Start(self.told))?;
         let mut bytes = Vec::new();
         file.take(MAX_BYTES).read_to_end(&mut bytes)?;
-        // A line that is being written is read when it is whole.
+        // A partly written line is read once it is complete.
         bytes.truncate(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1));
         self.told += bytes.len() as u64;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
-/// Returns an event as the page shows it; `None` for what every task does.
+/// Returns an event in the form that the page shows; `None` for events of every task.
 fn event(fields: &Value, names: &Names) -> Option<EventFacts> {
     let severity = match fields["level"].as_str()? {
         "INFO" => "info",
@@ -74,7 +74,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn lines_are_told_once_and_when_they_are_whole() {
+    fn complete_lines_are_read_once() {
         let directory = tempfile::tempdir().unwrap();
         let names = vec![("0123456789abcdef".into(), "node-3".into())];
         let mut log = Log::default();

@@ -1,10 +1,10 @@
-// The antipodes of a complete run: the server finds them when they are asked for, because that may take a while.
+// The antipodes of a complete run: the server searches for them on request, because that may take a while.
 
 import { byId, element, grouped } from "/words.js";
 
 const button = byId("show-antipodes");
 
-/// Of a board, the labels as on its cells; of another puzzle, what stands on each cell.
+/// For a board, the labels in its cells; for another puzzle, the piece in each cell.
 function picture(space, { word, orientations }) {
     const board = /^(\d+)x(\d+)$/.exec(space);
     const texts = word.map((label, cell) => orientations && orientations[cell] > 0 ? `${label}+${orientations[cell]}` : String(label));
@@ -21,7 +21,7 @@ function picture(space, { word, orientations }) {
 function item(space, example) {
     const made = element("li");
     made.append(picture(space, example));
-    if (example.class_states > 1) made.append(element("p", `one of ${grouped(example.class_states)} alike`, "quiet"));
+    if (example.class_states > 1) made.append(element("p", `one of ${grouped(example.class_states)} equivalent states`, "quiet"));
     if (example.solution) {
         const solved = element("p", "solved by ", "quiet");
         solved.append(element("code", example.solution));
@@ -32,17 +32,17 @@ function item(space, example) {
 
 async function show() {
     button.disabled = true;
-    button.textContent = "looking for them";
+    button.textContent = "searching…";
     const list = byId("antipodes");
     try {
         const answer = await fetch("/report/json");
         if (!answer.ok) throw new Error(await answer.text());
         const { space, deepest } = await answer.json();
-        const items = deepest ? deepest.examples.map((example) => item(space, example)) : [element("li", "The files of the last layer are not here.")];
+        const items = deepest ? deepest.examples.map((example) => item(space, example)) : [element("li", "The files of the last layer are not available.")];
         list.replaceChildren(...items);
         button.hidden = true;
     } catch (error) {
-        list.replaceChildren(element("li", `They cannot be shown: ${error.message}`));
+        list.replaceChildren(element("li", `Cannot show antipodes: ${error.message}`));
         button.disabled = false;
         button.textContent = "Show antipodes";
     }

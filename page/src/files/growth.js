@@ -1,4 +1,4 @@
-// The distribution as it grows: a plot, and the same as a table.
+// The distribution as it grows: a plot, and a table.
 
 import { about, byId, bytes, choice, element, grouped, percent, say, time } from "/words.js";
 
@@ -10,7 +10,7 @@ let isLogarithmic = false;
 const tip = element("div", "", "tip");
 tip.hidden = true;
 
-/// Every depth with what is known of it: finished, in the making, or expected.
+/// Every depth with its number of states: finished, in progress, or expected.
 function bars() {
     const all = growth.depths.map((depth, at) => ({ at, count: Number(depth.states), digits: depth.states, kind: "known" }));
     growth.expected.forEach((count, at) => all.push({ at: at + growth.depths.length, count, kind: "expected" }));
@@ -79,7 +79,7 @@ export function draw() {
         const shape = { x: x + gap / 2, width: Math.max(stride - gap, 0.5), "pointer-events": "none" };
         svg.append(field);
         if (kind === "present") {
-            // What is found of it stands in front of what is expected.
+            // The states found so far are drawn in front of the expected ones.
             svg.append(drawn("rect", { ...shape, class: "mark expected", y: height - BOTTOM - tall, height: tall }));
             const found = Math.min(scale(Number(run.depth_states)), height - TOP - BOTTOM);
             svg.append(drawn("rect", { ...shape, class: "mark present", y: height - BOTTOM - found, height: Math.max(found, 0) }));
@@ -121,7 +121,7 @@ export function show(change, facts) {
     const known = growth.depths.length;
     let text = known === 0 ? "No depth is finished yet." : `States by distance from the solved state, up to depth ${known - 1}.`;
     if (growth.expected.length > 0) {
-        text += ` Lighter: what is expected, with about ${known + growth.expected.length - 1} as the last depth.`;
+        text += ` Lighter: estimates, with depth ${known + growth.expected.length - 1} as the likely last one.`;
     }
     say("growth-text", text);
     draw();

@@ -1,4 +1,4 @@
-// The page: hears from the server what changes, and shows it.
+// The page: receives changes from the server, and shows them.
 
 import * as growth from "/growth.js";
 import * as shards from "/shards.js";
@@ -6,12 +6,12 @@ import * as workers from "/workers.js";
 import { about, byId, bytes, element, grouped, percent, rate, say, time } from "/words.js";
 
 const MOST_EVENTS = 400;
-/// The server says something every ten seconds.
+/// The server sends something every ten seconds.
 const SILENCE = 25000;
 const FIRST_PAUSE = 1000, LONGEST_PAUSE = 15000;
 const WORDS = {
     "preparing": ["preparing", ""], "running": ["running", "good"], "waiting": ["waiting", "bad"],
-    "unfinished": ["not finished", "warn"], "deep-enough": ["as deep as asked", "good"], "stopped": ["stopped", "warn"],
+    "unfinished": ["not finished", "warn"], "deep-enough": ["max depth reached", "good"], "stopped": ["stopped", "warn"],
     "failed": ["failed", "bad"], "complete": ["complete", "good"],
 };
 const OVER = ["unfinished", "deep-enough", "stopped", "failed", "complete"];
@@ -31,7 +31,7 @@ function left() {
 }
 
 function within(seconds) {
-    return seconds === null ? "in more than 10 s" : seconds < 1 ? `within ${seconds * 1000} ms` : `within ${seconds} s`;
+    return seconds === null ? "more than 10 s" : seconds < 1 ? `within ${seconds * 1000} ms` : `within ${seconds} s`;
 }
 
 function showRun() {
@@ -55,9 +55,9 @@ function showRun() {
     const facts = [fact("states visited", grouped(run.visited), `of ${grouped(run.states)}`)];
     if (!isOver) {
         const threads = run.threads ? `with ${grouped(run.threads)} ${run.threads === 1 ? "thread" : "threads"}` : "";
-        facts.push(fact("states a second", run.rate === null ? "–" : rate(run.rate), threads));
+        facts.push(fact("states per second", run.rate === null ? "–" : rate(run.rate), threads));
         facts.push(fact(run.depth === null ? "this depth" : `depth ${run.depth}`, run.depth_left === null ? "–" : `${time(run.depth_left)} left`, `${about(Number(run.depth_states))} states found`));
-        facts.push(fact("the whole run", left(), run.run_left ? "left" : ""));
+        facts.push(fact("whole run", left(), run.run_left ? "left" : ""));
     } else if (run.depth !== null) {
         facts.push(fact(run.largest ? run.largest[0] : "finished depths up to", String(run.depth)));
     }
@@ -139,7 +139,7 @@ function showEvents() {
     const shown = events.filter(isWanted).reverse().map(item);
     byId("events").replaceChildren(...shown);
     byId("no-events").hidden = shown.length > 0;
-    say("no-events", events.length === 0 ? "Nothing has happened yet." : "No event is like that.");
+    say("no-events", events.length === 0 ? "Nothing has happened yet." : "No matching events.");
 }
 
 function take(change) {
@@ -166,7 +166,7 @@ function connected(isSo) {
     if (isSo) return say("connection", "live");
     const since = new Date(heard).toLocaleTimeString();
     const isOver = run && OVER.includes(run.state);
-    say("connection", isOver ? "the server has ended with the run; 'fathom page' shows the run again" : `nothing heard since ${since}: the server is gone or out of reach; tried again and again`);
+    say("connection", isOver ? "the server ended with the run; 'fathom page' shows the run again" : `no update since ${since}: the server is not reachable; reconnecting`);
 }
 
 function listen() {

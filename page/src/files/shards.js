@@ -1,4 +1,4 @@
-// One small square a shard, drawn on a canvas; the story of a shard comes from the server when it is asked for.
+// One small square per shard, drawn on a canvas; the details of a shard are requested from the server.
 
 import { byId, choice, element, grouped } from "/words.js";
 
@@ -12,7 +12,7 @@ function colours() {
     return Object.fromEntries(STATES.map(([letter]) => [letter, style.getPropertyValue(`--${letter}`).trim()]));
 }
 
-/// Neighbouring numbers get colours far apart on the circle.
+/// Neighbouring numbers get colours far apart on the colour wheel.
 function ofWorker(number, isDark) {
     return `hsl(${(number * 137.508) % 360} 62% ${isDark ? 62 : 46}%)`;
 }
@@ -22,7 +22,7 @@ function draw() {
     const width = canvas.clientWidth, ratio = window.devicePixelRatio || 1;
     if (width < 20) return;
     const count = Math.max(states.length, 1);
-    // As large as fits into a few lines of text, and never too small to hit.
+    // As large as fits into a few lines of text, but never too small to click.
     side = Math.min(22, Math.max(5, Math.floor(Math.sqrt(width * 260 / count))));
     columns = Math.max(1, Math.floor(width / side));
     const height = Math.ceil(count / columns) * side;
@@ -85,11 +85,11 @@ async function tell(shard) {
     let facts;
     try {
         const answer = await fetch(`/api/shards/${shard}`);
-        facts = answer.ok ? await answer.json() : [["", "nothing is known"]];
+        facts = answer.ok ? await answer.json() : [["", "no details available"]];
     } catch {
-        facts = [["", "the server does not answer"]];
+        facts = [["", "the server does not respond"]];
     }
-    if (facts.length === 0) facts = [["", "nothing is known"]];
+    if (facts.length === 0) facts = [["", "no details available"]];
     const worker = owners[shard];
     if (worker !== null && worker !== undefined) facts.push(["worker", names(worker)]);
     const items = facts.flatMap(([what, said]) => [element("dt", what), element("dd", said)]);

@@ -1,11 +1,11 @@
-// Numbers, times and sizes in words; and elements whose text is text whatever is in it.
+// Formatting of numbers, times and sizes; and elements whose text is never interpreted as markup.
 
-/// Digits with a comma between each three: of a string, because counts are larger than a number is exact.
+/// Digits in groups of three. The argument is a string, because counts exceed the exact integers of a number.
 export function grouped(digits) {
     return String(digits).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/// About so much: 4.61 billion.
+/// An approximate number, such as 4.61 billion.
 export function about(number) {
     if (!(number >= 0.5)) return "0";
     const names = [[1e18, "quintillion"], [1e15, "quadrillion"], [1e12, "trillion"], [1e9, "billion"], [1e6, "million"]];
@@ -24,7 +24,7 @@ export function bytes(number) {
     const names = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let place = 0;
     while (number >= 1024 && place < names.length - 1) { number /= 1024; place += 1; }
-    // Of 1000 to 1023 all four digits are shown.
+    // From 1000 to 1023 all four digits are shown.
     return `${place === 0 || number >= 999.5 ? Math.round(number) : number.toPrecision(3)} ${names[place]}`;
 }
 
@@ -54,13 +54,13 @@ export function byId(id) {
     return document.getElementById(id);
 }
 
-/// Sets a text where it has changed, so that a screen reader does not read it again.
+/// Sets a text only if it has changed, so that a screen reader does not read it again.
 export function say(id, text) {
     const where = byId(id);
     if (where.textContent !== text) where.textContent = text;
 }
 
-/// Two buttons of which one is pressed.
+/// Two buttons, exactly one of which is pressed.
 export function choice(first, second, chosen) {
     const buttons = [byId(first), byId(second)];
     for (const button of buttons) {

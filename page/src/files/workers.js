@@ -1,4 +1,4 @@
-// The workers: a row each, with a line that shows the rates of the last two minutes.
+// The workers: one row each, with a line that shows the rates of the last two minutes.
 
 import { byId, bytes, element, rate, say, time } from "/words.js";
 
@@ -7,7 +7,7 @@ const POINTS = 40, BETWEEN = 3000;
 const body = byId("workers").tBodies[0];
 const workers = [];
 const seen = new Set();
-/// Lines are drawn where they can be seen alone.
+/// Lines are drawn only where they are visible.
 const watcher = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
         const worker = workers[Number(target.dataset.worker)];

@@ -5,47 +5,47 @@ use clap::Args;
 use fathom_command::{bad_input, shell};
 use std::path::PathBuf;
 
-/// Who may talk to this process, and how it calls others.
+/// Authentication and encryption of connections to and from this process.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Who may talk")]
+#[command(next_help_heading = "Authentication and TLS")]
 pub struct AccessArguments {
-    /// A directory that 'fathom keys' made: stands for --token-file, --tls-cert, --tls-key and --tls-ca where
-    /// these are not given
+    /// Directory created by 'fathom keys': provides the defaults of --token-file, --tls-cert, --tls-key and
+    /// --tls-ca
     #[arg(long, value_name = "DIR", env = "FATHOM_KEYS", hide_env_values = true)]
     pub keys: Option<PathBuf>,
-    /// A file with the secret that all processes of a run share; nobody else may be able to read it
+    /// File with the secret that all processes of a run share; must be readable only by its owner
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// This process's certificate and those that vouch for it, as PEM
+    /// This process's certificate, with its chain, as PEM
     #[arg(long, value_name = "FILE")]
     pub tls_cert: Option<PathBuf>,
-    /// The private key of the certificate, as PEM; nobody else may be able to read it
+    /// Private key of the certificate, as PEM; must be readable only by its owner
     #[arg(long, value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
-    /// The authority that must have signed the certificates of all peers, callers included, as PEM
+    /// Authority that must have signed the certificates of all peers, including callers, as PEM
     #[arg(long, value_name = "FILE")]
     pub tls_ca: Option<PathBuf>,
-    /// The name that must be in the certificates of those that are called [default: fathom]
+    /// Name that the certificates of called processes must have [default: fathom]
     #[arg(long, value_name = "NAME")]
     pub tls_name: Option<String>,
-    /// Talk to other machines without token and TLS
+    /// Communicate with other machines without token and TLS
     #[arg(long)]
     pub insecure: bool,
 }
 
 impl AccessArguments {
-    /// Returns the files that these options name, with files of the directory of keys in place of those that
-    /// are not named. With `--insecure` that directory is passed over: users may have a default for `--keys`
-    /// in their settings, for other runs.
+    /// Returns the files named by these options, with files of the directory of keys in place of those that
+    /// are not named. With `--insecure` that directory is ignored: users may have a default for `--keys` in
+    /// their settings, for other runs.
     ///
     /// # Errors
-    /// Bad input: there is no directory of keys.
+    /// Bad input: the directory of keys does not exist.
     pub(super) fn files(&self) -> Result<GivenFiles> {
         let keys = self.keys.as_ref().filter(|_| !self.insecure);
         if let Some(keys) = keys.filter(|keys| !keys.is_dir()) {
             let keys = keys.display();
             return Err(bad_input!(
-                "--keys: there is no directory {keys}: 'fathom keys {keys}' makes one; FATHOM_KEYS or config.toml may name it too"
+                "--keys: directory {keys} does not exist (it may come from FATHOM_KEYS or config.toml). Create it: fathom keys {keys}"
             ));
         }
         let file = |option, own: &Option<PathBuf>, name| {
@@ -60,7 +60,7 @@ impl AccessArguments {
         })
     }
 
-    /// Returns these options as words of a command line, each after a space: other processes of the run need
+    /// Returns these options in command line form, each preceded by a space: other processes of the run need
     /// the same. Paths are absolute.
     pub(super) fn options(&self) -> String {
         let absolute =
@@ -83,14 +83,14 @@ impl AccessArguments {
     }
 }
 
-/// A file, and the option by which it was named, which messages begin with.
+/// A file, and the option that named it, with which messages begin.
 #[derive(Clone, Debug)]
 pub(super) struct GivenFile {
     pub(super) option: &'static str,
     pub(super) path: PathBuf,
 }
 
-/// The files that stand for who may talk.
+/// The files for authentication and encryption.
 #[derive(Clone, Debug)]
 pub(super) struct GivenFiles {
     pub(super) token: Option<GivenFile>,
@@ -104,12 +104,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_given_again() {
+    fn options_are_reproduced() {
         let options = |arguments: AccessArguments| arguments.options();
         assert_eq!(options(AccessArguments::default()), "");
         let keys = AccessArguments { keys: Some("/etc/my keys".into()), ..AccessArguments::default() };
         assert_eq!(options(keys.clone()), " --keys '/etc/my keys'");
-        // The directory of keys is passed over.
+        // The directory of keys is ignored.
         assert_eq!(options(AccessArguments { insecure: true, ..keys }), " --insecure");
         let here = std::env::current_dir().unwrap();
         let files = AccessArguments {

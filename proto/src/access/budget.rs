@@ -1,6 +1,6 @@
 //! A memory budget for the requests of all callers together.
 //!
-//! A request takes from the budget what has arrived of its message, and gives it back when it is answered. A
+//! A request takes from the budget what has arrived of its message, and releases it when it is answered. A
 //! message that does not fit is refused with [`ResourceExhausted`](tonic::Code::ResourceExhausted), and may
 //! be sent again later. The size of a single message is limited by each service.
 
@@ -45,7 +45,7 @@ impl Share {
                 Ok(())
             }
             Err(_) => Err(Status::resource_exhausted(format!(
-                "the messages of all callers have {most} bytes, and no more are taken at once: try again later"
+                "the messages of all callers exceed the budget of {most} bytes: try again later"
             ))),
         }
     }

@@ -25,11 +25,11 @@ use tower::util::MapRequest;
 /// After this time without data the other side is sent a ping, which it must answer within the same time.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// Number of bytes that one answer may be ahead of its reader, and that all answers of a connection may be:
-/// enough for a network of 10 Gbit/s with 5 ms of latency.
+/// Maximum number of bytes that one response, and all responses of a connection, may be ahead of their
+/// readers: enough for a network of 10 Gbit/s with 5 ms of latency.
 const STREAM_WINDOW: u32 = 2 << 20;
 const CONNECTION_WINDOW: u32 = 8 << 20;
-/// Largest size of a frame of an answer in bytes: a chunk of cosets comes in two.
+/// Maximum size of a frame of a response in bytes: a chunk of cosets takes two.
 const FRAME_BYTES: u32 = 256 << 10;
 
 /// A frame of HTTP/2 begins with its length (3 bytes), type, flags and stream (4 bytes): RFC 9113, section
@@ -47,7 +47,7 @@ type Marking = fn(Request<Body>) -> Request<Body>;
 /// Why a process cannot be called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// The process does not answer. Another attempt may succeed.
+    /// The process does not respond. Another attempt may succeed.
     #[error("cannot reach {address}: {reason}")]
     Unreachable {
         /// The address as HOST:PORT.
@@ -56,7 +56,7 @@ pub enum ConnectError {
         reason: String,
     },
     /// The two sides cannot communicate. Another attempt would fail too.
-    #[error("cannot talk to {address}: {refusal}")]
+    #[error("cannot connect to {address}: {refusal}")]
     Refused {
         /// The address as HOST:PORT.
         address: String,
@@ -68,7 +68,7 @@ pub enum ConnectError {
     Unfit {
         /// The address as it was given.
         address: String,
-        /// The reason and the remedy.
+        /// The reason and how to solve it.
         reason: &'static str,
     },
 }
@@ -93,12 +93,12 @@ impl ConnectError {
 }
 
 impl Access {
-    /// Connects to a process at HOST:PORT, and returns after its first answer. `limit` applies to this
+    /// Connects to a process at HOST:PORT, and returns after its first response. `limit` applies to this
     /// connection and to each reconnection.
     ///
     /// # Errors
-    /// If nobody answers, or the two sides cannot communicate. A wrong token shows only in the first request,
-    /// as [`Unauthenticated`](tonic::Code::Unauthenticated).
+    /// If nothing responds, or the two sides cannot communicate. A wrong token shows only at the first
+    /// request, as [`Unauthenticated`](tonic::Code::Unauthenticated).
     pub async fn connect(&self, address: &str, limit: Duration) -> Result<Connection, ConnectError> {
         let unfit = |reason| ConnectError::Unfit { address: address.into(), reason };
         let is_address = address
@@ -107,9 +107,9 @@ impl Access {
         let endpoint = Endpoint::from_shared(format!("http://{address}"))
             .ok()
             .filter(|_| is_address)
-            .ok_or_else(|| unfit("an address is written HOST:PORT, for example node7:7400"))?;
+            .ok_or_else(|| unfit("invalid address: expected HOST:PORT, for example node7:7400"))?;
         if self.server.is_some() && self.client.is_none() {
-            return Err(unfit("nobody's certificate can be checked without --tls-ca: give it too"));
+            return Err(unfit("certificates cannot be checked without --tls-ca: add it"));
         }
         let endpoint = endpoint
             .http2_keep_alive_interval(KEEPALIVE)
@@ -161,11 +161,11 @@ impl Call {
     async fn make(&self) -> Result<Greeted, ConnectError> {
         match tokio::time::timeout(self.limit, self.greet()).await {
             Ok(result) => {
-                // The coordinator has answered, so its token file is now written.
+                // The coordinator has responded, so its token file is now written.
                 self.access.renew_token();
                 result
             }
-            Err(_) => Err(self.unreachable(format!("no answer within {:?}", self.limit))),
+            Err(_) => Err(self.unreachable(format!("no response within {:?}", self.limit))),
         }
     }
 
@@ -180,7 +180,7 @@ impl Call {
         if !self.access.may_tell(tcp.peer_addr().map_err(failed)?) {
             return Err(ConnectError::Unfit {
                 address: self.address.clone(),
-                reason: "the token would go there as plain text: give --tls-ca, or --insecure if whoever reads it on its way may",
+                reason: "the token would be sent in plain text: add --keys DIR or --tls-ca, or --insecure to allow it",
             });
         }
         let mut io = match &self.access.client {
@@ -218,8 +218,10 @@ impl Call {
                 let is_frame =
                     said.first() == Some(&0) && said.get(FRAME_TYPE).is_none_or(|&kind| kind == SETTINGS);
                 return Ok(Err(match (said.is_empty(), is_frame) {
-                    (true, _) => self.unreachable("it ends the connection at once".into()),
-                    (false, true) => self.unreachable("it ends the connection in the first frame".into()),
+                    (true, _) => self.unreachable("it closed the connection immediately".into()),
+                    (false, true) => {
+                        self.unreachable("it closed the connection within the first frame".into())
+                    }
                     (false, false) => self.refused(Refusal::NotHttp2),
                 }));
             }
@@ -244,7 +246,7 @@ mod tests {
     use crate::access::{Access, AccessArguments, Token};
 
     #[test]
-    fn a_token_does_not_go_to_another_machine_as_plain_text() {
+    fn token_is_not_sent_to_other_machines_in_plain_text() {
         let mut access = Access::load(&AccessArguments::default()).unwrap();
         let (near, far) = ("127.0.0.1:7400".parse().unwrap(), "192.0.2.1:7400".parse().unwrap());
         assert!(access.may_tell(near) && access.may_tell(far), "there is no token");

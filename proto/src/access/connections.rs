@@ -1,9 +1,9 @@
-//! Limits on the number of connections, in all and of each peer.
+//! Limits on the number of connections, in total and per peer.
 //!
-//! A connection is *unproven* until it has carried a request with the right token. There is room for a few
-//! unproven connections only, and a new one takes the place of the oldest one of the peer that has the most.
-//! So a peer that opens silent connections cannot keep out a peer that shows the token at once. A proven
-//! connection is never ended for another one.
+//! A connection is *unproven* until it has carried a request with the right token. Only a few connections may
+//! be unproven, and a new one replaces the oldest one of the peer that has the most. So a peer that opens
+//! silent connections cannot keep out a peer that shows the token immediately. A proven connection is never
+//! closed in favour of another one.
 //!
 //! The limits are well below the process's limit of file descriptors, so that the journal and the layer files
 //! can always be opened.
@@ -78,9 +78,9 @@ impl Drop for Place {
     }
 }
 
-/// The error that there is no room for another connection: the limit, and what it limits.
+/// The error that another connection exceeds a limit: the limit, and its scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there are as many connections as there may be, {0} {1}")]
+#[error("too many connections: the limit is {0} {1}")]
 pub(super) struct Full(usize, &'static str);
 
 impl Connections {
@@ -89,7 +89,7 @@ impl Connections {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a place for a connection, if need be that of an unproven connection.
+    /// Takes a place for a connection, if necessary that of an unproven connection.
     pub(super) fn enter(&self, peer: SocketAddr) -> Result<Place, Full> {
         let (number, end) = self.lock().enter(peer)?;
         Ok(Place { number, connections: self.clone(), end })
@@ -109,10 +109,10 @@ impl Table {
         let ip = peer.ip();
         let Limits { all, of_peer, unproven, unproven_of_peer } = self.limits;
         if self.of_peer.get(&ip).is_some_and(|&count| count >= of_peer) && !self.displace(Some(ip)) {
-            return Err(Full(of_peer, "of this peer"));
+            return Err(Full(of_peer, "per peer"));
         }
         if self.members.len() >= all && !self.displace(None) {
-            return Err(Full(all, "in all"));
+            return Err(Full(all, "in total"));
         }
         if self.unproven_of(ip) >= unproven_of_peer {
             self.displace(Some(ip));
@@ -187,13 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_take_the_place_of_the_oldest_of_their_peer() {
+    fn newest_connection_replaces_oldest_of_its_peer() {
         let all = connections();
         let other = all.enter(peer(2, 1)).unwrap();
         let places: Vec<Place> = (0..5).map(|port| all.enter(peer(1, port)).unwrap()).collect();
         let ended: Vec<bool> = places.iter().map(|place| place.end.is_cancelled()).collect();
         assert_eq!(ended, [true, true, false, false, false]);
-        assert!(!other.end.is_cancelled(), "the peer that has the most gives way");
+        assert!(!other.end.is_cancelled(), "the peer with the most connections gives way");
         drop(places);
         assert_eq!(all.lock().of_peer.len(), 1);
         drop(other);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn proven_connections_are_never_ended() {
+    fn proven_connections_are_never_closed() {
         let all = connections();
         let enter = |host, port| {
             let place = all.enter(peer(host, port))?;
@@ -211,19 +211,19 @@ mod tests {
             Ok::<_, Full>(place)
         };
         let mut places: Vec<Place> = (0..4).map(|port| enter(1, port).unwrap()).collect();
-        assert_eq!(enter(1, 4).unwrap_err(), Full(4, "of this peer"));
+        assert_eq!(enter(1, 4).unwrap_err(), Full(4, "per peer"));
         places.extend((0..2).map(|port| enter(2, port).unwrap()));
-        assert_eq!(enter(3, 0).unwrap_err(), Full(6, "in all"));
+        assert_eq!(enter(3, 0).unwrap_err(), Full(6, "in total"));
         assert!(places.iter().all(|place| !place.end.is_cancelled()));
         places.pop();
-        // An unproven connection gives way to any new one.
+        // An unproven connection is replaced by any new one.
         let unproven = all.enter(peer(3, 0)).unwrap();
         places.push(enter(4, 0).unwrap());
         assert!(unproven.end.is_cancelled());
     }
 
     #[test]
-    fn half_of_the_descriptors_are_left_for_files() {
+    fn half_of_the_descriptors_are_reserved_for_files() {
         for descriptors in [64, 256, 1024, 4096, 1 << 20] {
             let Limits { all, of_peer, unproven, unproven_of_peer } = Limits::of_descriptors(descriptors);
             assert!(all as u64 <= descriptors / 2 && of_peer < all && unproven < all);

@@ -1,4 +1,4 @@
-//! Files with tokens, keys and certificates, and the TLS configurations made from them.
+//! Files with tokens, keys and certificates, and the TLS configurations built from them.
 //!
 //! Only TLS 1.3 is used, because both sides are Fathom. Sessions are never resumed: certificates are checked
 //! at every connection, so that an expired one is refused.
@@ -32,7 +32,7 @@ fn read_secret(given: &GivenFile) -> Result<Vec<u8>> {
     if mode & 0o077 != 0 {
         let (option, path) = (given.option, given.path.display());
         return Err(bad_input!(
-            "{option}: others may use {path}, for its mode is {:03o}: chmod 600 {path}",
+            "{option}: {path} is accessible to other users (mode {:03o}): chmod 600 {path}",
             mode & 0o777
         ));
     }
@@ -48,7 +48,7 @@ fn read(file: File, given: &GivenFile) -> Result<Vec<u8>> {
     file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(given, &error))?;
     if bytes.len() as u64 > LARGEST {
         let (option, path) = (given.option, given.path.display());
-        return Err(bad_input!("{option}: {path} is larger than {LARGEST} bytes: name another file"));
+        return Err(bad_input!("{option}: {path} is larger than {LARGEST} bytes: give another file"));
     }
     Ok(bytes)
 }
@@ -69,8 +69,8 @@ fn certificates(given: &GivenFile) -> Result<Vec<CertificateDer<'static>>> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     match certificates {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),
-        Ok(_) => Err(bad_input!("{option}: {path} holds no certificate: name a PEM file")),
-        Err(error) => Err(bad_input!("{option}: {path} is no PEM file: {error}")),
+        Ok(_) => Err(bad_input!("{option}: {path} contains no certificate: give a PEM file")),
+        Err(error) => Err(bad_input!("{option}: {path} is not a PEM file: {error}")),
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) fn identity(certificate: &GivenFile, key: &GivenFile) -> Result<Ident
     let (option, path) = (key.option, key.path.display());
     // The error is dropped, because it might quote the file.
     let key = PrivateKeyDer::from_pem_slice(&read_secret(key)?)
-        .map_err(|_| bad_input!("{option}: {path} holds no private key: name a PEM file"))?;
+        .map_err(|_| bad_input!("{option}: {path} contains no private key: give a PEM file"))?;
     Ok(Identity { certificates, key, files })
 }
 
@@ -104,7 +104,7 @@ impl Identity {
     pub(super) fn server(&self, authority: Option<&Authority>) -> Result<ServerConfig> {
         let config = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&TLS13])
-            .expect("ring does TLS 1.3");
+            .expect("ring supports TLS 1.3");
         let config = match authority {
             Some(authority) => {
                 let verifier =
@@ -141,7 +141,9 @@ pub(super) fn authority(given: &GivenFile) -> Result<Authority> {
     let mut roots = RootCertStore::empty();
     let (option, path) = (given.option, given.path.display());
     for certificate in certificates(given)? {
-        roots.add(certificate).map_err(|error| bad_input!("{option}: {path} is no authority: {error}"))?;
+        roots
+            .add(certificate)
+            .map_err(|error| bad_input!("{option}: {path} is not a certificate authority: {error}"))?;
     }
     Ok(Authority { roots: Arc::new(roots) })
 }
@@ -154,7 +156,7 @@ impl Authority {
             .expect("an authority has a certificate, and nothing is revoked");
         let config = ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&TLS13])
-            .expect("ring does TLS 1.3")
+            .expect("ring supports TLS 1.3")
             .with_webpki_verifier(verifier);
         let mut config = match identity {
             Some(identity) => config

@@ -1,10 +1,10 @@
 //! The first bytes of a connection.
 //!
 //! With TLS 1.3 a client's handshake is complete before the server has checked its certificate, and HTTP/2
-//! does not wait for the other side either. A refusal would then show at some later request. So the client
-//! here sends the HTTP/2 preface and waits for the server's first frame, and the server waits for the
-//! preface. This costs one round trip a connection. [`Greeted`] then presents the connection to HTTP/2 as if
-//! nothing had been exchanged.
+//! does not wait for the other side either. A refusal would then appear only at some later request. So the
+//! client here sends the HTTP/2 preface and waits for the server's first frame, and the server waits for the
+//! preface. This costs one round trip per connection. [`Greeted`] then presents the connection to HTTP/2 as
+//! if nothing had been exchanged.
 
 use bytes::Bytes;
 use std::io;
@@ -26,7 +26,7 @@ pub(super) const TLS_ALERT: u8 = 21;
 /// A connection in plain text or TLS.
 pub(super) type Io = Either<TcpStream, TlsStream<TcpStream>>;
 
-/// Ends a connection so that `last_word` arrives. If bytes of the peer remained unread, the system would
+/// Closes a connection so that `last_word` arrives. If bytes of the peer remained unread, the system would
 /// reset the connection, and the peer might see only the reset.
 pub(super) async fn part(mut tcp: TcpStream, last_word: &[u8]) {
     /// Time after which the rest of the peer's bytes is no longer read; no more than `MOST` bytes are read
@@ -82,7 +82,7 @@ impl AsyncWrite for Greeted {
         let length = self.said.len().min(bytes.len());
         let (said, rest) = self.said.split_at(length);
         if bytes[..length] != *said {
-            return Poll::Ready(Err(io::Error::other("HTTP/2 does not begin as it should")));
+            return Poll::Ready(Err(io::Error::other("unexpected beginning of HTTP/2")));
         }
         self.said = rest;
         Poll::Ready(Ok(length))

@@ -38,22 +38,22 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// Why no keys could be made.
+/// Why no keys could be created.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
     /// The system provides no random bytes.
-    #[error("no random bytes: {0}")]
+    #[error("the system provides no random bytes: {0}")]
     Random(#[from] getrandom::Error),
-    /// A key or certificate could not be made.
-    #[error("cannot make a certificate: {0}")]
+    /// A key or certificate could not be created.
+    #[error("cannot create a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
 }
 
 impl Keys {
-    /// Makes keys whose certificates are valid for `days` days from now.
+    /// Creates keys whose certificates are valid for `days` days from now.
     ///
     /// # Errors
-    /// If the system provides no random bytes, or a certificate cannot be made.
+    /// If the system provides no random bytes, or a certificate cannot be created.
     pub fn make(days: u32) -> Result<Self, KeysError> {
         let now = SystemTime::now();
         let valid = now - BEFORE..now + DAY * days;
@@ -79,10 +79,10 @@ impl fmt::Debug for Authority {
 }
 
 impl Authority {
-    /// Makes a new authority.
+    /// Creates a new authority.
     ///
     /// # Errors
-    /// If the system provides no random bytes, or the certificate cannot be made.
+    /// If the system provides no random bytes, or the certificate cannot be created.
     pub fn new(valid: &Range<SystemTime>) -> Result<Self, KeysError> {
         let mut params = CertificateParams::default();
         params.not_before = OffsetDateTime::from(valid.start);
@@ -100,7 +100,7 @@ impl Authority {
         self.0.pem()
     }
 
-    /// Makes a certificate for both sides of a connection. Returns the certificate and its private key, as
+    /// Creates a certificate for both sides of a connection. Returns the certificate and its private key, as
     /// PEM.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl Authority {
     }
 }
 
-/// Makes a new token.
+/// Creates a new token.
 pub(super) fn random_token() -> Result<Token, KeysError> {
     let text = random_hex(TOKEN_BYTES)?;
     Ok(Token::new(text.as_bytes()).expect("hexadecimal digits make a token"))

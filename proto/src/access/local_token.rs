@@ -1,14 +1,14 @@
-//! Tokens of coordinators that serve this machine only.
+//! Tokens of coordinators that serve only this machine.
 //!
 //! Every user of a machine can call the processes that listen on its loopback addresses. So a coordinator
-//! that listens there without a token makes one. It writes the token into the run's directory, as [`NAME`],
+//! that listens there without a token creates one. It writes the token into the run's directory, as [`NAME`],
 //! and into a private directory of the user, where the same user's commands find it. That directory is
 //! `$XDG_RUNTIME_DIR/fathom`, or `fathom-UID` in the directory for temporary files. The file there has the
-//! name of the host, because hosts may share such a directory, and the address and the port: one port is
-//! free for another coordinator at each loopback address.
+//! name of the host, because hosts may share such a directory, and the address and the port: another
+//! coordinator may use the same port at another loopback address.
 //!
 //! A directory or a file is trusted only if the user owns it and nobody else may access it. A stale token
-//! does no harm: a coordinator replaces or removes the file of its address, and a token of no running
+//! is harmless: a coordinator replaces or removes the file of its address, and a token of no running
 //! coordinator gives no access.
 
 use super::Access;
@@ -39,7 +39,7 @@ pub struct LocalToken {
 
 impl LocalToken {
     /// Writes the token of a coordinator that listens at an address. If the run's directory has the token of
-    /// an earlier epoch, that one is used again, because workers may be waiting with it.
+    /// an earlier epoch, that one is reused, because workers may be waiting with it.
     ///
     /// # Errors
     /// If the run's directory cannot hold a secret file.
@@ -52,7 +52,7 @@ impl LocalToken {
         write(&in_run, &token).with_context(|| format!("cannot write {}", in_run.display()))?;
         read(&in_run).map_err(|error| {
             bad_input!(
-                "{} would not be a secret there ({error}): make a token with 'fathom keys DIR', and give its file with --token-file",
+                "{} cannot be kept secret there ({error}): create a token with 'fathom keys DIR', and pass its file with --token-file",
                 in_run.display()
             )
         })?;
@@ -60,7 +60,7 @@ impl LocalToken {
             Ok(path) => Some(path),
             Err(error) => {
                 let (reason, token_file) = (format!("{error:#}"), in_run.display());
-                tracing::warn!(reason, %token_file, "commands on this machine must be told where the token is");
+                tracing::warn!(reason, %token_file, "commands on this machine need --token-file to find the token");
                 None
             }
         };
@@ -83,7 +83,7 @@ impl Drop for LocalToken {
     fn drop(&mut self) {
         let kept = Some(&self.in_run).filter(|_| !self.keeps);
         for path in kept.into_iter().chain(&self.of_address) {
-            // Another coordinator may use the address by now. A file that cannot be removed does no harm.
+            // Another coordinator may use the address by now. A file that cannot be removed is harmless.
             if read(path).is_ok_and(|token| token == self.token) {
                 let _ = fs::remove_file(path);
             }
@@ -108,7 +108,7 @@ pub(super) fn find(addresses: &[SocketAddr]) -> Option<Token> {
     paths.find_map(|path| read(&path).ok())
 }
 
-/// Returns what an address may stand for on this machine; nothing if it is not one of this machine.
+/// Returns the addresses of this machine that an address may resolve to, if any.
 pub(super) fn on_loopback(address: &str) -> Vec<SocketAddr> {
     let Some((host, port)) = address.rsplit_once(':') else { return Vec::new() };
     let Ok(port) = port.parse() else { return Vec::new() };
@@ -129,7 +129,7 @@ fn name_of(address: SocketAddr) -> String {
 }
 
 impl Access {
-    /// Returns whether a coordinator that listens on an address must make a token: it listens on a loopback
+    /// Returns whether a coordinator that listens on an address must create a token: it listens on a loopback
     /// address, which every user can call, and has neither a token nor certificates nor `--insecure`.
     pub fn needs_local_token(&self, address: SocketAddr) -> bool {
         let has_certificates = self.server.is_some() && self.client.is_some();
@@ -163,7 +163,7 @@ impl Access {
         access
     }
 
-    /// Looks up the coordinator's token again, if it is looked up at all.
+    /// Looks up the coordinator's token again, if it is not fixed.
     pub(super) fn renew_token(&self) {
         if let Some(token) = find(&self.look_up) {
             self.token.set(token);
@@ -173,10 +173,10 @@ impl Access {
 
 fn publish_at(token: &Token, address: SocketAddr) -> Result<PathBuf> {
     let directories = directories();
-    let directory = directories.first().context("there is no directory for temporary files")?;
+    let directory = directories.first().context("no directory for temporary files")?;
     match DirBuilder::new().mode(0o700).create(directory) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        made => made.with_context(|| format!("cannot make {}", directory.display()))?,
+        made => made.with_context(|| format!("cannot create {}", directory.display()))?,
     }
     is_own(directory).map_err(|reason| anyhow!("{} is not trusted: {reason}", directory.display()))?;
     let path = directory.join(name_of(address));
@@ -198,11 +198,11 @@ fn directories() -> Vec<PathBuf> {
 pub(super) enum Distrust {
     #[error("{0}")]
     Io(#[from] io::Error),
-    #[error("it is not what it should be, but maybe a link")]
+    #[error("it has the wrong type, and may be a link")]
     Kind,
-    #[error("somebody else owns it")]
+    #[error("it belongs to another user")]
     Owner,
-    #[error("others may use it, for its mode is {0:03o}")]
+    #[error("it is accessible to other users (mode {0:03o})")]
     Mode(u32),
     #[error("{0}")]
     Token(#[from] super::token::TokenError),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_others_links_and_open_files_are_not_trusted() {
+    fn links_and_accessible_files_are_not_trusted() {
         use std::os::unix::fs::{PermissionsExt, symlink};
         let directory = tempfile::tempdir().unwrap();
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();

@@ -1,4 +1,4 @@
-//! Access to the web page of a run: a secret of its own, and a certificate if other machines may look.
+//! Access to the web page of a run: a separate secret, and a certificate if other machines may view it.
 //!
 //! The page's secret is not the run's token: its owner may read the page, but can neither join as a worker
 //! nor stop the run. The secret is in the run's directory as [`NAME`], so that the address of the page stays
@@ -24,7 +24,7 @@ pub const NAME: &str = "page-token";
 /// The protocol inside TLS for browsers and metrics collectors.
 const ALPN: &[u8] = b"http/1.1";
 
-/// Returns the token of a run's page. Makes one if the run's directory has none.
+/// Returns the token of a run's page. Creates one if the run's directory has none.
 ///
 /// # Errors
 /// If the directory cannot hold a secret file.
@@ -37,14 +37,14 @@ pub fn token_of_run(run: &Path) -> Result<Token> {
     write(&path, &token).with_context(|| format!("cannot write {}", path.display()))?;
     read(&path).map_err(|error| {
         bad_input!(
-            "{} would not be a secret there ({error}): name a directory on another file system with --dir, or leave out --http",
+            "{} cannot be kept secret there ({error}): choose a directory on another file system with --dir, or drop --http",
             path.display()
         )
     })
 }
 
-/// Returns the token of a run's page without writing into the run's directory: the one that is there, or a
-/// new one.
+/// Returns the token of a run's page without writing into the run's directory: the existing one, or a new
+/// one.
 ///
 /// # Errors
 /// If the system provides no random bytes.
@@ -67,7 +67,7 @@ impl PageTls {
     /// Reads a certificate and its key.
     ///
     /// # Errors
-    /// Bad input: a file is missing or invalid, or others can read the key.
+    /// Bad input: a file is missing or invalid, or the key is accessible to other users.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self> {
         let given = |option, path: &Path| GivenFile { option, path: path.into() };
         let identity =
@@ -94,7 +94,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     #[test]
-    fn hosts_are_those_of_the_certificate() {
+    fn hosts_are_checked_against_the_certificate() {
         let directory = tempfile::tempdir().unwrap();
         let (certificate, key) = (directory.path().join("cert.pem"), directory.path().join("key.pem"));
         let valid = SystemTime::now()..SystemTime::now() + Duration::from_secs(3600);
@@ -102,7 +102,7 @@ mod tests {
         std::fs::write(&certificate, cert).unwrap();
         std::fs::write(&key, secret).unwrap();
         let open = PageTls::load(&certificate, &key).unwrap_err().to_string();
-        assert!(open.starts_with("--http-tls-key: others may use "), "{open}");
+        assert!(open.starts_with("--http-tls-key: "), "{open}");
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
         let tls = PageTls::load(&certificate, &key).unwrap();
         for (host, expected) in [
@@ -117,14 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn a_token_stays_and_is_for_its_owner_alone() {
+    fn page_token_is_reused_and_private() {
         let run = tempfile::tempdir().unwrap();
         let token = token_of_run(run.path()).unwrap();
         assert_eq!(token_of_run(run.path()).unwrap(), token);
         assert_eq!(token_for_reading(run.path()).unwrap(), token);
         let path = run.path().join(NAME);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        // A token that others could read is no secret, and is replaced.
+        // A token that others could read is not secret, and is replaced.
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
         assert_ne!(token_for_reading(run.path()).unwrap(), token);
         assert_ne!(token_of_run(run.path()).unwrap(), token);

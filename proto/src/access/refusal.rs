@@ -1,4 +1,4 @@
-//! Reasons why two processes cannot communicate, in words that are right on both sides.
+//! Reasons why two processes cannot communicate, worded so that they are right on both sides.
 
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 use std::io;
@@ -11,13 +11,13 @@ pub enum Fault {
     #[error("was not given: add --keys DIR, or --tls-cert and --tls-key")]
     Missing,
     /// The certificate is from an authority that is not trusted.
-    #[error("is from another authority: name files of the same 'fathom keys' with --keys on both sides")]
+    #[error("is from another authority: use the files of the same 'fathom keys' on both sides (--keys)")]
     Foreign,
     /// The certificate has expired, or is not valid yet.
-    #[error("has expired or is not valid yet: make a new one, or set the clock right")]
+    #[error("has expired or is not valid yet: create a new one, or correct the clock")]
     OutOfDate,
     /// The certificate is for another name.
-    #[error("is for another name: say with --tls-name which one it has")]
+    #[error("is for another name: pass its name with --tls-name")]
     OtherName,
     /// Another fault.
     #[error("cannot be used: {0}")]
@@ -32,35 +32,35 @@ pub enum Refusal {
     TlsRequired,
     /// The client uses TLS, and the server does not.
     #[error(
-        "the server does not use TLS: leave out --keys (or unset FATHOM_KEYS), or start the server with --keys DIR"
+        "the server does not use TLS: drop --keys (or unset FATHOM_KEYS), or start the server with --keys DIR"
     )]
     NoTls,
     /// The peer begins TLS and continues with something else.
-    #[error("what it says is not TLS")]
+    #[error("it does not speak TLS")]
     NotTls,
     /// The peer speaks another protocol.
-    #[error("what it says is not HTTP/2")]
+    #[error("it does not speak HTTP/2")]
     NotHttp2,
     /// The peer's certificate is not accepted.
     #[error("its certificate {0}")]
     Theirs(Fault),
     /// The peer does not accept this side's certificate.
-    #[error("it does not accept the certificate of this side, which {0}")]
+    #[error("it rejected this side's certificate, which {0}")]
     Ours(Fault),
     /// TLS fails for another reason.
     #[error("TLS fails: {0}")]
     OtherTls(String),
-    /// The connection broke off before HTTP/2 began.
-    #[error("it broke off while the connection was made")]
+    /// The connection was closed before HTTP/2 began.
+    #[error("it closed the connection during the handshake")]
     BrokeOff,
-    /// The connection was ended for a new one, before it had shown the token.
-    #[error("it did not say who it is, and others wanted its place")]
+    /// The connection was closed in favour of a new one, before it had shown the token.
+    #[error("it sent no request with a token in time, and was replaced by a new connection")]
     Displaced,
     /// There are too many connections.
     #[error("{0}")]
     Full(String),
     /// The peer took too long.
-    #[error("it did not say who it is within {0:?}")]
+    #[error("no valid handshake within {0:?}")]
     Silent(Duration),
 }
 
@@ -73,7 +73,7 @@ impl Refusal {
             Error::NoCertificatesPresented => Self::Theirs(Fault::Missing),
             Error::AlertReceived(alert) => match Fault::said(*alert) {
                 Some(fault) => Self::Ours(fault),
-                None => Self::OtherTls(format!("it says {alert:?}")),
+                None => Self::OtherTls(format!("it sent the alert {alert:?}")),
             },
             Error::InvalidMessage(InvalidMessage::InvalidContentType) => Self::NotTls,
             other => Self::OtherTls(other.to_string()),

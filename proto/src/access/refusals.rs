@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Largest number of lines in a [`PERIOD`].
+/// Maximum number of lines in a [`PERIOD`].
 const MOST: u32 = 300;
 /// The time over which lines are counted.
 const PERIOD: Duration = Duration::from_secs(60);
@@ -20,7 +20,7 @@ struct Period {
 }
 
 impl Refusals {
-    /// Returns the number of lines left out before this one, or `None` if this line must be left out too.
+    /// Returns the number of lines omitted before this one, or `None` if this line must be omitted too.
     pub(super) fn line(&self) -> Option<u64> {
         self.line_at(Instant::now())
     }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_few_and_those_left_out_are_counted() {
+    fn lines_are_limited_and_omitted_ones_counted() {
         let refusals = Refusals::default();
         let begin = Instant::now();
         let lines: Vec<Option<u64>> = (0..1000).map(|_| refusals.line_at(begin)).collect();

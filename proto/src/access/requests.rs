@@ -8,8 +8,8 @@ use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::http::Request;
 
-/// Has the last frame of a request's body say that it is the last. Otherwise an empty frame would say so,
-/// which is sent and read by itself.
+/// Marks the last frame of a request's body as the last. Otherwise an empty frame would mark the end,
+/// which is sent and read separately.
 pub(super) fn with_marked_end(request: Request<Body>) -> Request<Body> {
     request.map(|body| Body::new(Marked { body, next: None, has_ended: false }))
 }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn all_frames_come_and_the_last_one_says_so() {
+    fn last_frame_is_marked() {
         for pauses in [false, true] {
             let frames = Frames { left: vec!["a", "b", "c"], pauses };
             let mut marked = Marked { body: frames, next: None, has_ended: false };

@@ -31,19 +31,19 @@ pub const GREETING_LIMIT: Duration = Duration::from_secs(10);
 /// After this time without data a caller is sent a ping, which it must answer within the same time.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// Largest number of requests under way on one connection.
+/// Maximum number of requests under way on one connection.
 pub const STREAMS: u32 = 64;
-/// Largest size of the headers of a request, in bytes; the longest token fits.
+/// Maximum size of the headers of a request, in bytes; the longest token fits.
 pub const HEADER_BYTES: u32 = 16 << 10;
-/// Number of bytes that one request, and all requests of a connection, may be ahead of the server.
+/// Maximum number of bytes that one request, and all requests of a connection, may be ahead of the server.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 4 << 20;
-/// Largest number of requests that a caller may have begun and cancelled before the server handles them.
+/// Maximum number of requests that a caller may have started and cancelled before the server handles them.
 const TAKEN_BACK: usize = 20;
 /// Memory for the messages of all callers together, in bytes.
 pub const BUDGET_BYTES: u64 = 256 << 20;
 
-/// Serving that ends when the run is over, or fails. It is boxed, so that the stack of HTTP/2 is compiled
+/// A server that ends when the run is over, or fails. It is boxed, so that the HTTP/2 stack is compiled
 /// here, and not in each program that serves.
 pub type Serving = Pin<Box<dyn Future<Output = Result<(), tonic::transport::Error>> + Send>>;
 
@@ -57,7 +57,7 @@ pub fn serve(
     serve_within(Budget::new(BUDGET_BYTES), services, incoming, Box::pin(over))
 }
 
-/// Does the same with another budget for messages.
+/// Like [`serve`], with another budget for messages.
 pub fn serve_within(
     budget: Budget,
     services: Routes,
@@ -77,17 +77,17 @@ pub fn serve_within(
     Box::pin(server.serve_with_incoming_shutdown(incoming, over))
 }
 
-/// Pause in accepting callers when the system has no room for another connection.
+/// Pause in accepting callers when the system cannot take another connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The reply to callers that speak plain text to a TLS port: a fatal alert, "unexpected message".
 const TLS_REPLY: &[u8] = &[21, 3, 3, 0, 2, 2, 10];
-/// The reply to callers that speak TLS to a plain text port. All of them see that it is not TLS, and some
-/// show it.
+/// The reply to callers that speak TLS to a plain text port. All of them notice that it is not TLS, and some
+/// show the text.
 const PLAIN_REPLY: &[u8] = b"HTTP/1.0 400 Bad Request\r\n\r\nThis port speaks plain text, not TLS.\n";
 
 impl Access {
-    /// Accepts callers, for [`serve`]. Each refusal is logged, up to a limit, and told to the caller where
+    /// Accepts callers, for [`serve`]. Each refusal is logged, up to a limit, and sent to the caller if
     /// possible.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl Stream for Incoming {
         let this = self.get_mut();
         loop {
             while let Poll::Ready(Some(greeted)) = this.greetings.poll_join_next(cx) {
-                // A panic was reported where it happened, and concerns one caller only.
+                // The panic has been reported already, and concerns only one caller.
                 if let Ok(Some(caller)) = greeted {
                     return Poll::Ready(Some(Ok(caller)));
                 }
@@ -152,11 +152,11 @@ impl Stream for Incoming {
                         Err(full) => say(&this.access.refusals, peer, &Refusal::Full(full.to_string())),
                     }
                 }
-                // The error concerns that caller only.
+                // The error concerns only that caller.
                 Err(error) if is_about_the_caller(&error) => {}
                 Err(error) => {
                     if !this.is_full {
-                        tracing::warn!(%error, "cannot let callers in, and tries again and again");
+                        tracing::warn!(%error, "accept() failed; retrying");
                     }
                     this.is_full = true;
                     this.pause = Some(Box::pin(tokio::time::sleep(PAUSE)));
@@ -177,7 +177,7 @@ fn is_about_the_caller(error: &io::Error) -> bool {
 enum Turned {
     /// The caller left before it sent anything, as port scanners do.
     Left,
-    /// The caller is refused. `last_word` is sent to it, unless TLS has told it already.
+    /// The caller is refused. `last_word` is sent to it, unless TLS has already sent an alert.
     Away { refusal: Refusal, tcp: Option<TcpStream>, last_word: &'static [u8] },
 }
 
@@ -260,7 +260,7 @@ async fn listen_to(tcp: TcpStream, tls: Option<TlsAcceptor>) -> Result<Greeted, 
 pub struct Caller {
     stream: Greeted,
     info: TcpConnectInfo,
-    /// Ready when the connection must end for a new one.
+    /// Ready when the connection must close in favour of a new one.
     end: Pin<Box<WaitForCancellationFutureOwned>>,
     _place: Place,
 }

@@ -33,10 +33,10 @@ impl fmt::Debug for Token {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// The text is too short or too long.
-    #[error("holds a token of {0} characters: it must have {SHORTEST} to {LONGEST}")]
+    #[error("contains a token of {0} characters: it must have {SHORTEST} to {LONGEST}")]
     Length(usize),
     /// The text has characters that cannot be sent.
-    #[error("holds no token: it must be one word of letters, digits and signs of ASCII")]
+    #[error("contains no token: a token is one word of ASCII letters, digits and symbols")]
     Characters,
 }
 
@@ -68,7 +68,7 @@ impl Token {
         &self.0
     }
 
-    /// Returns whether `given` is this token. The time depends on the lengths only, and the length is not
+    /// Returns whether `given` is this token. The time depends only on the lengths, and the length is not
     /// secret.
     pub fn is(&self, given: &[u8]) -> bool {
         given.ct_eq(self.0.as_bytes()).into()
@@ -96,13 +96,13 @@ impl From<Option<Token>> for Known {
 }
 
 impl Access {
-    /// Returns the check of the token of every request. Set the limits of the service first, and then wrap
-    /// it: `InterceptedService::new(service, access.token_check())`.
+    /// Returns the check of the token of every request. Set the limits of the service before wrapping it:
+    /// `InterceptedService::new(service, access.token_check())`.
     pub fn token_check(&self) -> TokenCheck {
         TokenCheck {
             expected: self.token.clone(),
             hint: self.hint.clone().unwrap_or_else(|| {
-                "give the keys of this run with --keys, or its token with --token-file".into()
+                "pass the keys of this run with --keys, or its token with --token-file".into()
             }),
             told: Arc::default(),
             connections: self.connections.clone(),
@@ -143,7 +143,7 @@ impl TokenCheck {
 }
 
 impl TokenCheck {
-    /// Accepts a request. From now on its connection is not ended for others.
+    /// Accepts a request. From now on its connection is not closed in favour of others.
     fn accept(&self, request: Request<()>) -> Request<()> {
         if let Some(peer) = request.remote_addr() {
             self.connections.prove(peer);

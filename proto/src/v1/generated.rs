@@ -8,19 +8,19 @@ pub struct File {
     #[prost(uint32, tag = "2")]
     pub shard: u32,
 }
-/// A file that somebody has, or should have.
+/// A file that a worker has, or should have.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct StoredFile {
     #[prost(message, optional, tag = "1")]
     pub file: ::core::option::Option<File>,
-    /// The digest of the checksums of its cosets, 32 bytes: another file of the same place has another one.
+    /// The digest of the checksums of its cosets, 32 bytes. Another file of the same shard has another digest.
     #[prost(bytes = "bytes", tag = "2")]
     pub digest: ::prost::bytes::Bytes,
 }
-/// How often a task was given out, over all lives of the coordinator.
+/// An attempt at a task, unique over all epochs of the coordinator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Attempt {
-    /// The life of the coordinator that gave it out.
+    /// The epoch of the coordinator that assigned the attempt.
     #[prost(uint64, tag = "1")]
     pub epoch: u64,
     #[prost(uint32, tag = "2")]
@@ -39,18 +39,18 @@ pub struct DescribeRunResponse {
     /// The text of run.toml.
     #[prost(string, tag = "1")]
     pub definition: ::prost::alloc::string::String,
-    /// A directory that coordinator and workers see alike, in which the layers lie; empty if each worker
-    /// has its own store.
+    /// A directory that coordinator and workers share, with the layers; empty if each worker has its own
+    /// store.
     #[prost(string, tag = "2")]
     pub shared_store: ::prost::alloc::string::String,
-    /// States whose depths are noted: the tiles of each, one byte a cell,
+    /// States whose depths are recorded: the tiles of each, one byte per cell,
     /// or two, the lower one first, if there are more than 256 cells.
     #[prost(bytes = "bytes", repeated, tag = "3")]
     pub watched: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
-    /// The shards in the order in which workers get them; empty if that is the order of their numbers.
+    /// The shards in the order in which workers get them; empty for the order of their numbers.
     #[prost(uint32, repeated, tag = "4")]
     pub shard_order: ::prost::alloc::vec::Vec<u32>,
-    /// The id in the mark of the shared store; empty if that is the run's directory.
+    /// The id in the mark of the shared store; empty if the store is the run's directory.
     #[prost(string, tag = "5")]
     pub shared_store_id: ::prost::alloc::string::String,
 }
@@ -58,17 +58,17 @@ pub struct DescribeRunResponse {
 pub struct RegisterRequest {
     #[prost(uint32, tag = "1")]
     pub protocol_version: u32,
-    /// The fingerprint of the run that the worker has made its tables for, 32 bytes.
+    /// The fingerprint of the run that the worker has built its tables for, 32 bytes.
     #[prost(bytes = "bytes", tag = "2")]
     pub fingerprint: ::prost::bytes::Bytes,
-    /// Names the store, 16 bytes: a worker that comes back with its store is the same worker.
+    /// Identifies the store, 16 bytes: a worker that comes back with its store is the same worker.
     #[prost(bytes = "bytes", tag = "3")]
     pub worker_id: ::prost::bytes::Bytes,
-    /// For people.
+    /// For display.
     #[prost(string, tag = "4")]
     pub name: ::prost::alloc::string::String,
-    /// Where peers reach the worker's exchange, as HOST:PORT. With no host, it is the one that the
-    /// coordinator sees.
+    /// Where peers reach the worker's exchange, as HOST:PORT. Without a host, the coordinator fills in the
+    /// address that it sees.
     #[prost(string, tag = "5")]
     pub exchange_address: ::prost::alloc::string::String,
     #[prost(uint32, tag = "6")]
@@ -79,11 +79,11 @@ pub struct RegisterRequest {
     pub kernel: ::prost::alloc::string::String,
     #[prost(string, tag = "9")]
     pub version: ::prost::alloc::string::String,
-    /// Whole files in the store.
+    /// Complete files in the store.
     #[prost(message, repeated, tag = "10")]
     pub inventory: ::prost::alloc::vec::Vec<StoredFile>,
     /// A random number of the process, and the number of its registration, from 1: a message can arrive
-    /// twice, or so late that the inventory is no longer true. 0 if the worker does not number
+    /// twice, or so late that the inventory is outdated. 0 if the worker does not number its
     /// registrations.
     #[prost(uint64, tag = "11")]
     pub process: u64,
@@ -104,7 +104,7 @@ pub struct RegisterResponse {
 pub struct Progress {
     #[prost(uint32, tag = "1")]
     pub depth: u32,
-    /// Since the worker began with this depth.
+    /// Since the worker started this depth.
     #[prost(uint64, tag = "2")]
     pub cosets: u64,
     #[prost(uint64, tag = "3")]
@@ -117,12 +117,12 @@ pub struct Progress {
     /// Of the store's file system.
     #[prost(uint64, tag = "6")]
     pub free_bytes: u64,
-    /// What was ordered and not reported yet.
+    /// Commands that have not been reported yet.
     #[prost(message, repeated, tag = "7")]
     pub underway: ::prost::alloc::vec::Vec<File>,
     #[prost(message, optional, tag = "8")]
     pub usage: ::core::option::Option<Usage>,
-    /// Of these, the tasks that are not computed yet, for their inputs are on their way.
+    /// Those of these tasks that are not being computed yet, because their inputs are being fetched.
     #[prost(message, repeated, tag = "9")]
     pub fetching: ::prost::alloc::vec::Vec<File>,
     /// Done in audits, since the worker's process began.
@@ -132,31 +132,31 @@ pub struct Progress {
     #[prost(uint64, tag = "10")]
     pub found_states: u64,
 }
-/// What a worker's process takes of its host, since it began.
+/// Resource usage of a worker's process since it started.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Usage {
-    /// That it has for itself, without files that it has mapped.
+    /// Private memory, without mapped files.
     #[prost(uint64, tag = "1")]
     pub memory_bytes: u64,
-    /// From disks, and to disks.
+    /// Read from disks, and written to disks.
     #[prost(uint64, tag = "2")]
     pub read_bytes: u64,
     #[prost(uint64, tag = "3")]
     pub written_bytes: u64,
-    /// The most that files in the store may take. Left out without a limit.
+    /// Maximum size of the files in the store. Omitted if there is no limit.
     #[prost(uint64, optional, tag = "4")]
     pub disk_limit_bytes: ::core::option::Option<u64>,
-    /// How often peers took so long to send what was asked for: up to 1, 3, 10, 30, 100, 300 ms, up to 1, 3,
-    /// 10 s, and longer.
+    /// Number of fetches from peers by latency: up to 1, 3, 10, 30, 100, 300 ms, up to 1, 3, 10 s, and
+    /// longer.
     #[prost(uint64, repeated, tag = "5")]
     pub fetches: ::prost::alloc::vec::Vec<u64>,
-    /// All these times together, in microseconds.
+    /// The sum of these latencies, in microseconds.
     #[prost(uint64, tag = "6")]
     pub fetch_micros: u64,
-    /// The most memory that it takes, layers in the page cache among it.
+    /// The memory limit, including layers in the page cache.
     #[prost(uint64, tag = "7")]
     pub memory_limit_bytes: u64,
-    /// Bytes of cosets from its peers that it has kept in memory, and that it has written to disk instead.
+    /// Bytes of cosets from peers that were kept in memory, and that were written to disk instead.
     #[prost(uint64, tag = "8")]
     pub kept_bytes: u64,
     #[prost(uint64, tag = "9")]
@@ -179,10 +179,10 @@ pub struct HeartbeatResponse {
 pub struct TakeCommandsRequest {
     #[prost(uint64, tag = "1")]
     pub session: u64,
-    /// How many tasks the worker would take now.
+    /// Number of tasks that the worker can take now.
     #[prost(uint32, tag = "2")]
     pub tasks: u32,
-    /// The version of the holders that the worker knows.
+    /// The version of the holder map that the worker has.
     #[prost(uint64, tag = "3")]
     pub holders_version: u64,
 }
@@ -193,7 +193,7 @@ pub struct TakeCommandsResponse {
     pub known: bool,
     #[prost(message, repeated, tag = "2")]
     pub commands: ::prost::alloc::vec::Vec<Command>,
-    /// Who holds what, if that has changed.
+    /// The holder map, if it has changed.
     #[prost(message, optional, tag = "3")]
     pub holders: ::core::option::Option<Holders>,
 }
@@ -210,14 +210,14 @@ pub mod command {
         ComputeShard(super::ComputeShard),
         #[prost(message, tag = "2")]
         TakeCopy(super::TakeCopy),
-        /// Delete a file, unless it is whole and the one that is meant.
+        /// Delete a file, unless it is intact and the expected one.
         #[prost(message, tag = "3")]
         Discard(super::StoredFile),
         #[prost(message, tag = "4")]
         RetireLayer(super::RetireLayer),
         #[prost(message, tag = "5")]
         Leave(super::Leave),
-        /// Delete a file, for the search reads it no more.
+        /// Delete a file that the search no longer reads.
         #[prost(message, tag = "6")]
         Release(super::File),
     }
@@ -229,18 +229,18 @@ pub struct ComputeShard {
     pub file: ::core::option::Option<File>,
     #[prost(message, optional, tag = "2")]
     pub attempt: ::core::option::Option<Attempt>,
-    /// Only report what the shard comes to, as an audit of the worker that made it: its file is neither
-    /// written nor looked at.
+    /// Only report the result of the shard, as an audit of the worker that computed it: its file is neither
+    /// written nor read.
     #[prost(bool, tag = "3")]
     pub audit: bool,
-    /// An engine that an audit should not use, if the processor has another one; empty if any will do.
+    /// A kernel that an audit should not use, if the processor supports another one; empty for any.
     #[prost(string, tag = "4")]
     pub other_than_kernel: ::prost::alloc::string::String,
-    /// Do not look at a file of the shard that is there: it may be wrong.
+    /// Ignore an existing file of the shard: it may be wrong.
     #[prost(bool, tag = "5")]
     pub afresh: bool,
 }
-/// Take a copy of a file from one of those that hold it.
+/// Copy a file from one of its holders.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TakeCopy {
     #[prost(message, optional, tag = "1")]
@@ -248,7 +248,7 @@ pub struct TakeCopy {
     #[prost(string, repeated, tag = "2")]
     pub addresses: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-/// The search reads a layer no more.
+/// The search no longer reads a layer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RetireLayer {
     #[prost(uint32, tag = "1")]
@@ -259,7 +259,7 @@ pub struct Leave {
     #[prost(enumeration = "LeaveReason", tag = "1")]
     pub reason: i32,
 }
-/// Where the files of the newest finished layers lie.
+/// The holders of the files of the newest finished layers.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Holders {
     #[prost(uint64, tag = "1")]
@@ -274,7 +274,7 @@ pub struct Holders {
 pub struct HeldLayer {
     #[prost(uint32, tag = "1")]
     pub depth: u32,
-    /// One for each shard, in order.
+    /// One per shard, in order.
     #[prost(message, repeated, tag = "2")]
     pub shards: ::prost::alloc::vec::Vec<HeldShard>,
 }
@@ -293,8 +293,8 @@ pub struct ReportRequest {
     pub session: u64,
     #[prost(message, repeated, tag = "2")]
     pub outcomes: ::prost::alloc::vec::Vec<Outcome>,
-    /// Counts the reports of a worker's process, from 1. One that comes twice counts once. 0 if they are
-    /// not counted.
+    /// Numbers the reports of a worker's process, from 1. A duplicate is ignored. 0 if reports are not
+    /// numbered.
     #[prost(uint64, tag = "3")]
     pub number: u64,
 }
@@ -332,21 +332,21 @@ pub struct ShardReport {
     pub stored_states: u64,
     #[prost(uint64, tag = "2")]
     pub states: u64,
-    /// Of a symmetry and a state that it fixes. Left out if they are not counted.
+    /// Of a symmetry and a state that it fixes. Omitted if not counted.
     #[prost(uint64, optional, tag = "3")]
     pub pairs: ::core::option::Option<u64>,
     #[prost(uint64, tag = "4")]
     pub file_bytes: u64,
-    /// 32 bytes a coset.
+    /// 32 bytes per coset.
     #[prost(bytes = "bytes", tag = "5")]
     pub checksums: ::prost::bytes::Bytes,
-    /// Numbers of watched states that lie in it.
+    /// Numbers of the watched states in the shard.
     #[prost(uint32, repeated, tag = "6")]
     pub watched: ::prost::alloc::vec::Vec<u32>,
-    /// Of a symmetry and a state that it maps to its inverse. Left out if they are not counted.
+    /// Of a symmetry and a state that it maps to its inverse. Omitted if not counted.
     #[prost(uint64, optional, tag = "7")]
     pub inverse_pairs: ::core::option::Option<u64>,
-    /// Whether the worker has computed the shard for this order. Otherwise a complete file of it was there.
+    /// Whether the worker computed the shard for this command. Otherwise a complete file existed already.
     #[prost(bool, tag = "8")]
     pub computed: bool,
 }
@@ -367,22 +367,22 @@ pub struct Failure {
 pub mod failure {
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Kind {
-        /// Stopped before it was done.
+        /// Stopped before completion.
         #[prost(message, tag = "1")]
         Stopped(super::Stopped),
         /// No holder of a file could be reached, or none served it.
         #[prost(message, tag = "2")]
         Unreachable(super::Unreachable),
-        /// A file is not what was written.
+        /// A file differs from what was written.
         #[prost(message, tag = "3")]
         Damaged(super::Damaged),
-        /// No room left on the worker's disk.
+        /// No free space on the worker's disk.
         #[prost(message, tag = "4")]
         DiskFull(super::DiskFull),
-        /// Anything else: another attempt may or may not fare better.
+        /// Any other failure: another attempt may succeed.
         #[prost(message, tag = "5")]
         Other(super::Other),
-        /// The data contradict each other: the run must not go on.
+        /// The data are contradictory: the run must not continue.
         #[prost(message, tag = "6")]
         Contradiction(super::Contradiction),
     }
@@ -395,7 +395,7 @@ pub struct Unreachable {
     pub file: ::core::option::Option<File>,
     #[prost(string, tag = "2")]
     pub message: ::prost::alloc::string::String,
-    /// The exchanges that were asked.
+    /// The exchanges that were tried.
     #[prost(string, repeated, tag = "3")]
     pub addresses: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
@@ -403,7 +403,7 @@ pub struct Unreachable {
 pub struct Damaged {
     #[prost(message, optional, tag = "1")]
     pub file: ::core::option::Option<File>,
-    /// The exchange of the worker that holds it; empty for the worker that reports.
+    /// The exchange of the holder; empty for the reporting worker.
     #[prost(string, tag = "2")]
     pub address: ::prost::alloc::string::String,
     #[prost(string, tag = "3")]
@@ -428,7 +428,7 @@ pub struct Contradiction {
 pub struct LeaveRequest {
     #[prost(uint64, tag = "1")]
     pub session: u64,
-    /// The last progress of the worker, taken in as that of a heartbeat.
+    /// The last progress of the worker, handled like that of a heartbeat.
     #[prost(message, optional, tag = "2")]
     pub progress: ::core::option::Option<Progress>,
 }
@@ -436,13 +436,13 @@ pub struct LeaveRequest {
 pub struct LeaveResponse {}
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DrainRequest {
-    /// The beginning of the worker's id in hexadecimal digits, or its name.
+    /// A prefix of the worker's id in hexadecimal digits, or its name.
     #[prost(string, tag = "1")]
     pub worker: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DrainResponse {
-    /// What will happen, for people.
+    /// What will happen, for display.
     #[prost(string, tag = "1")]
     pub message: ::prost::alloc::string::String,
 }
@@ -468,13 +468,13 @@ pub struct ListFilesResponse {
     /// Of the run, 32 bytes.
     #[prost(bytes = "bytes", tag = "1")]
     pub fingerprint: ::prost::bytes::Bytes,
-    /// The finished layers that are kept.
+    /// The kept files of finished layers.
     #[prost(message, optional, tag = "2")]
     pub holders: ::core::option::Option<Holders>,
-    /// The states of each finished layer, from depth 0 on.
+    /// The number of states of each finished layer, from depth 0.
     #[prost(uint64, repeated, tag = "3")]
     pub states: ::prost::alloc::vec::Vec<u64>,
-    /// States in the stored representatives of each.
+    /// The number of states in the stored representatives of each layer.
     #[prost(uint64, repeated, tag = "4")]
     pub stored: ::prost::alloc::vec::Vec<u64>,
 }
@@ -502,16 +502,16 @@ pub struct FetchCosetsRequest {
     pub fingerprint: ::prost::bytes::Bytes,
     #[prost(uint32, tag = "2")]
     pub depth: u32,
-    /// Ascending, disjoint.
+    /// Ascending and disjoint.
     #[prost(message, repeated, tag = "3")]
     pub ranges: ::prost::alloc::vec::Vec<CosetRange>,
-    /// Shards whose checksums the sender of the request has.
+    /// Shards whose checksums the requester has.
     #[prost(uint32, repeated, tag = "4")]
     pub known_shards: ::prost::alloc::vec::Vec<u32>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct FetchCosetsResponse {
-    /// Of the files whose first coset is in the chunk, unless the request names their shards.
+    /// Of the files whose first coset is in the chunk, unless the request lists their shards.
     #[prost(message, repeated, tag = "3")]
     pub checksums: ::prost::alloc::vec::Vec<Checksums>,
     #[prost(oneof = "fetch_cosets_response::Result", tags = "1, 2")]
@@ -528,7 +528,7 @@ pub mod fetch_cosets_response {
     }
 }
 /// The checksums of a file's cosets in order, 32 bytes each. The receiver knows their digest, and checks
-/// each coset by them.
+/// each coset against them.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Checksums {
     #[prost(uint32, tag = "1")]
@@ -536,7 +536,7 @@ pub struct Checksums {
     #[prost(bytes = "bytes", tag = "2")]
     pub checksums: ::prost::bytes::Bytes,
 }
-/// Some cosets in order, about 256 KiB of them unless one alone is larger.
+/// Some cosets in order, about 256 KiB unless a single coset is larger.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Chunk {
     /// Compressed with zstd, with its checksum.
@@ -611,7 +611,7 @@ pub mod verify_file_response {
         Failure(super::FetchFailure),
     }
 }
-/// A file that is what was reported.
+/// A file that matches the reported one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct VerifiedFile {
     #[prost(uint64, tag = "1")]
@@ -619,7 +619,7 @@ pub struct VerifiedFile {
     #[prost(uint64, tag = "2")]
     pub states: u64,
 }
-/// Where a file has a state, or would have it.
+/// The position of a state in a file, present or not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Place {
     /// Numbered in the whole space.
@@ -639,7 +639,7 @@ pub struct LookUpRequest {
     /// At most 4,096 places in the file's cosets.
     #[prost(message, repeated, tag = "3")]
     pub places: ::prost::alloc::vec::Vec<Place>,
-    /// At most 4,096 numbers of words, if there are no places. The words of a file are numbered from 0 on
+    /// At most 4,096 numbers of words, if there are no places. The words of a file are numbered from 0
     /// in the order of their cosets.
     #[prost(uint64, repeated, tag = "4")]
     pub words: ::prost::alloc::vec::Vec<u64>,
@@ -661,13 +661,13 @@ pub mod look_up_response {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct LookedUp {
-    /// By place, whether the file has a state there.
+    /// For each place, whether the file has a state there.
     #[prost(bool, repeated, tag = "1")]
     pub found: ::prost::alloc::vec::Vec<bool>,
-    /// The stored state that stands for each word.
+    /// The stored state of each word.
     #[prost(message, repeated, tag = "2")]
     pub of_words: ::prost::alloc::vec::Vec<Place>,
-    /// How many words the file has; 0 if places were asked for.
+    /// Number of words in the file; 0 if the request had places.
     #[prost(uint64, tag = "3")]
     pub words: u64,
 }
@@ -686,7 +686,7 @@ pub mod copy_file_response {
         Failure(super::FetchFailure),
     }
 }
-/// Bytes of a file, in order, 256 KiB at most. The file has checksums of its own.
+/// Bytes of a file, in order, at most 256 KiB. The file has checksums of its own.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Piece {
     #[prost(bytes = "bytes", tag = "1")]
@@ -704,9 +704,9 @@ pub struct Piece {
 #[repr(i32)]
 pub enum LeaveReason {
     Unspecified = 0,
-    /// The run is complete, or as deep as was asked.
+    /// The run is complete, or has reached its last depth.
     Done = 1,
-    /// Somebody has stopped the run.
+    /// A user stopped the run.
     Stopped = 2,
     /// The worker was drained.
     Drained = 3,
@@ -714,7 +714,7 @@ pub enum LeaveReason {
     Failed = 4,
     /// The coordinator ends and will come back: the worker finishes its tasks, keeps them and waits for it.
     CoordinatorGoes = 5,
-    /// The run is complete, and the worker removes what its store holds of it.
+    /// The run is complete, and the worker deletes its files of the run.
     Clean = 6,
 }
 impl LeaveReason {
@@ -863,7 +863,7 @@ pub mod coordinator_client {
                 .insert(GrpcMethod::new("fathom.v1.Coordinator", "DescribeRun"));
             self.inner.unary(req, path, codec).await
         }
-        /// Joins the run, or joins it again, with what is in the worker's store.
+        /// Joins or rejoins the run, with the inventory of the worker's store.
         pub async fn register(
             &mut self,
             request: impl tonic::IntoRequest<super::RegisterRequest>,
@@ -888,7 +888,7 @@ pub mod coordinator_client {
                 .insert(GrpcMethod::new("fathom.v1.Coordinator", "Register"));
             self.inner.unary(req, path, codec).await
         }
-        /// Says that the worker lives, and how far it is.
+        /// Reports that the worker is alive, and its progress.
         pub async fn heartbeat(
             &mut self,
             request: impl tonic::IntoRequest<super::HeartbeatRequest>,
@@ -938,7 +938,7 @@ pub mod coordinator_client {
                 .insert(GrpcMethod::new("fathom.v1.Coordinator", "TakeCommands"));
             self.inner.unary(req, path, codec).await
         }
-        /// Says how commands ended.
+        /// Reports the outcomes of commands.
         pub async fn report(
             &mut self,
             request: impl tonic::IntoRequest<super::ReportRequest>,
@@ -960,7 +960,7 @@ pub mod coordinator_client {
                 .insert(GrpcMethod::new("fathom.v1.Coordinator", "Report"));
             self.inner.unary(req, path, codec).await
         }
-        /// Leaves the run: what was not reported is handed back.
+        /// Leaves the run: unfinished commands are given to other workers.
         pub async fn leave(
             &mut self,
             request: impl tonic::IntoRequest<super::LeaveRequest>,
@@ -982,7 +982,7 @@ pub mod coordinator_client {
                 .insert(GrpcMethod::new("fathom.v1.Coordinator", "Leave"));
             self.inner.unary(req, path, codec).await
         }
-        /// Has a worker leave as soon as all that it holds has another holder.
+        /// Makes a worker leave once all of its files have another holder.
         pub async fn drain(
             &mut self,
             request: impl tonic::IntoRequest<super::DrainRequest>,
@@ -1004,7 +1004,7 @@ pub mod coordinator_client {
                 .insert(GrpcMethod::new("fathom.v1.Coordinator", "Drain"));
             self.inner.unary(req, path, codec).await
         }
-        /// Has all workers stop at the next coset and leave, then ends the coordinator.
+        /// Makes all workers stop at the next coset and leave, then ends the coordinator.
         pub async fn stop(
             &mut self,
             request: impl tonic::IntoRequest<super::StopRequest>,
@@ -1026,7 +1026,7 @@ pub mod coordinator_client {
                 .insert(GrpcMethod::new("fathom.v1.Coordinator", "Stop"));
             self.inner.unary(req, path, codec).await
         }
-        /// How far the run is.
+        /// The progress of the run.
         pub async fn get_status(
             &mut self,
             request: impl tonic::IntoRequest<super::GetStatusRequest>,
@@ -1051,7 +1051,7 @@ pub mod coordinator_client {
                 .insert(GrpcMethod::new("fathom.v1.Coordinator", "GetStatus"));
             self.inner.unary(req, path, codec).await
         }
-        /// Which files of finished layers are kept, and who holds them.
+        /// The kept files of finished layers, and their holders.
         pub async fn list_files(
             &mut self,
             request: impl tonic::IntoRequest<super::ListFilesRequest>,
@@ -1076,7 +1076,7 @@ pub mod coordinator_client {
                 .insert(GrpcMethod::new("fathom.v1.Coordinator", "ListFiles"));
             self.inner.unary(req, path, codec).await
         }
-        /// What happens from now on.
+        /// The events from now on.
         pub async fn watch_events(
             &mut self,
             request: impl tonic::IntoRequest<super::WatchEventsRequest>,
@@ -1124,7 +1124,7 @@ pub mod coordinator_server {
             tonic::Response<super::DescribeRunResponse>,
             tonic::Status,
         >;
-        /// Joins the run, or joins it again, with what is in the worker's store.
+        /// Joins or rejoins the run, with the inventory of the worker's store.
         async fn register(
             &self,
             request: tonic::Request<super::RegisterRequest>,
@@ -1132,7 +1132,7 @@ pub mod coordinator_server {
             tonic::Response<super::RegisterResponse>,
             tonic::Status,
         >;
-        /// Says that the worker lives, and how far it is.
+        /// Reports that the worker is alive, and its progress.
         async fn heartbeat(
             &self,
             request: tonic::Request<super::HeartbeatRequest>,
@@ -1148,27 +1148,27 @@ pub mod coordinator_server {
             tonic::Response<super::TakeCommandsResponse>,
             tonic::Status,
         >;
-        /// Says how commands ended.
+        /// Reports the outcomes of commands.
         async fn report(
             &self,
             request: tonic::Request<super::ReportRequest>,
         ) -> std::result::Result<tonic::Response<super::ReportResponse>, tonic::Status>;
-        /// Leaves the run: what was not reported is handed back.
+        /// Leaves the run: unfinished commands are given to other workers.
         async fn leave(
             &self,
             request: tonic::Request<super::LeaveRequest>,
         ) -> std::result::Result<tonic::Response<super::LeaveResponse>, tonic::Status>;
-        /// Has a worker leave as soon as all that it holds has another holder.
+        /// Makes a worker leave once all of its files have another holder.
         async fn drain(
             &self,
             request: tonic::Request<super::DrainRequest>,
         ) -> std::result::Result<tonic::Response<super::DrainResponse>, tonic::Status>;
-        /// Has all workers stop at the next coset and leave, then ends the coordinator.
+        /// Makes all workers stop at the next coset and leave, then ends the coordinator.
         async fn stop(
             &self,
             request: tonic::Request<super::StopRequest>,
         ) -> std::result::Result<tonic::Response<super::StopResponse>, tonic::Status>;
-        /// How far the run is.
+        /// The progress of the run.
         async fn get_status(
             &self,
             request: tonic::Request<super::GetStatusRequest>,
@@ -1176,7 +1176,7 @@ pub mod coordinator_server {
             tonic::Response<super::GetStatusResponse>,
             tonic::Status,
         >;
-        /// Which files of finished layers are kept, and who holds them.
+        /// The kept files of finished layers, and their holders.
         async fn list_files(
             &self,
             request: tonic::Request<super::ListFilesRequest>,
@@ -1190,7 +1190,7 @@ pub mod coordinator_server {
             >
             + std::marker::Send
             + 'static;
-        /// What happens from now on.
+        /// The events from now on.
         async fn watch_events(
             &self,
             request: tonic::Request<super::WatchEventsRequest>,
@@ -1946,7 +1946,7 @@ pub mod exchange_client {
                 .insert(GrpcMethod::new("fathom.v1.Exchange", "CopyFile"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Reads a layer file whole, checks all checksums and counts again.
+        /// Reads a whole layer file, checks all checksums and counts its states again.
         pub async fn verify_file(
             &mut self,
             request: impl tonic::IntoRequest<super::VerifyFileRequest>,
@@ -1971,7 +1971,7 @@ pub mod exchange_client {
                 .insert(GrpcMethod::new("fathom.v1.Exchange", "VerifyFile"));
             self.inner.unary(req, path, codec).await
         }
-        /// Looks states up in a layer file, and tells which state some of its words are.
+        /// Looks up states in a layer file, and returns the states of some of its words.
         pub async fn look_up(
             &mut self,
             request: impl tonic::IntoRequest<super::LookUpRequest>,
@@ -2032,7 +2032,7 @@ pub mod exchange_server {
             &self,
             request: tonic::Request<super::CopyFileRequest>,
         ) -> std::result::Result<tonic::Response<Self::CopyFileStream>, tonic::Status>;
-        /// Reads a layer file whole, checks all checksums and counts again.
+        /// Reads a whole layer file, checks all checksums and counts its states again.
         async fn verify_file(
             &self,
             request: tonic::Request<super::VerifyFileRequest>,
@@ -2040,7 +2040,7 @@ pub mod exchange_server {
             tonic::Response<super::VerifyFileResponse>,
             tonic::Status,
         >;
-        /// Looks states up in a layer file, and tells which state some of its words are.
+        /// Looks up states in a layer file, and returns the states of some of its words.
         async fn look_up(
             &self,
             request: tonic::Request<super::LookUpRequest>,

@@ -38,7 +38,7 @@ async fn run_is_shown_from_start_to_end() {
     );
     assert_eq!(browser.value("document.cookie").await, "", "scripts cannot read the cookie");
     browser.until("document.getElementById('state').innerText === 'waiting'").await;
-    assert!(browser.text("obstacle").await.contains("no worker is there"));
+    assert!(browser.text("obstacle").await.contains("no worker is connected"));
     assert_eq!(browser.text("title").await, "The 2 × 7 board, some pieces alike");
     // A reload of the page would lose this value.
     browser.value("window.same = 'page'").await;
@@ -92,8 +92,8 @@ async fn run_is_shown_from_start_to_end() {
     assert_eq!(browser.console().await, [""; 0]);
     cluster.signal_coordinator(libc::SIGINT);
     assert_same(&cluster.finishes(), &found);
-    // The page says that the server is gone.
-    browser.until("document.getElementById('connection').innerText.includes('the server has ended')").await;
+    // The page says that the server has gone.
+    browser.until("document.getElementById('connection').innerText.includes('the server ended')").await;
     browser.end().await;
 }
 

@@ -90,7 +90,7 @@ fn registered_worker_waits_out_other_services() {
             listener.accept().is_ok_and(|(caller, _)| answer(caller, bytes).is_ok())
         });
     }
-    until_reason(&cluster, "w1", "what it says is not HTTP/2");
+    until_reason(&cluster, "w1", "it does not speak HTTP/2");
     until_reason(&cluster, "w1", "TLS");
     drop(listener);
     cluster.serve();
@@ -209,7 +209,7 @@ fn two_of_four_lost_with_three_replicas() {
     // missing.
     cluster.until_status("it asks for more workers", |status| {
         let obstacle = status["obstacle"].as_str().unwrap_or_default();
-        obstacle.contains("3 workers must hold each file, and 2 are there")
+        obstacle.contains("3 workers must hold each file, but only 2 are connected")
     });
     cluster.join(&["w5"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
@@ -375,7 +375,7 @@ fn damaged_file_is_recomputed_from_older_layers() {
     cluster.join(&["w1"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
     assert_eq!(discarded(&cluster), BTreeSet::from([(depth, shard)]));
-    let again = cluster.logged("file is made again");
+    let again = cluster.logged("lost file is recomputed");
     assert!(again.iter().any(|line| line["depth"] == depth && line["shard"] == shard), "{again:?}");
 }
 
@@ -390,7 +390,7 @@ fn damaged_file_without_copy_is_named_and_can_be_restored() {
     damage(&path);
     cluster.join(&["w1"]);
     let status = cluster.until_status("it says what is missing", |status| {
-        status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("no whole copy is left"))
+        status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("no intact copy is left"))
     });
     let obstacle = status["obstacle"].as_str().unwrap();
     assert!(obstacle.contains(&format!("shard {shard} of depth {depth}:")), "{obstacle}");

@@ -84,7 +84,7 @@ fn commands_in_messages_name_the_keys() {
     assert!(said.contains(&format!("'{status}' shows the progress")), "{said}");
     let said = well(&fathom().args(status.split(' ').skip(1)).output().unwrap());
     let join = format!("fathom-worker --join {address} --store DIR --keys {keys}");
-    assert!(said.contains(&format!("no worker is there: start one with '{join}'")), "{said}");
+    assert!(said.contains(&format!("no worker is connected: start one with '{join}'")), "{said}");
     let joining = |cluster: &Cluster, name: &str| {
         let join = join.replace("DIR", cluster.store(name).to_str().unwrap());
         let mut command = fathom_worker();

@@ -164,7 +164,7 @@ fn false_report_in_a_shared_store_is_dropped() {
     });
     let failed = cluster.until_logged("task failed");
     let detail = failed[0]["detail"].as_str().unwrap();
-    assert!(detail.contains("its report is not what its file says"), "{detail}");
+    assert!(detail.contains("the report contradicts the file"), "{detail}");
     cluster.join(&["honest"]);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
@@ -212,7 +212,7 @@ fn file_unreadable_for_one_worker_stays_in_a_shared_store() {
     cluster.serve();
     blame_the_first_file(&mut cluster, |_| String::new());
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
-    let kept = cluster.logged("a worker says that a file is damaged, and it is whole: it stays");
+    let kept = cluster.logged("file kept: reported as damaged by a worker, but intact");
     assert_eq!(kept.len(), 1);
     assert_eq!(cluster.logged("damaged file discarded").len(), 0);
 }
@@ -230,7 +230,7 @@ fn briefly_unreadable_file_is_kept() {
         cluster.exchange_address("honest")
     });
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
-    let says = "a file was said to be damaged, and cannot be read: it stays";
+    let says = "file kept: reported as damaged, and cannot be read";
     assert_eq!(cluster.logged_by("honest", says).len(), 1);
     assert_eq!(cluster.logged_by("honest", "damaged file discarded").len(), 0);
 }
@@ -256,7 +256,7 @@ fn different_file_in_a_store_is_recomputed() {
     exchange_cosets(&path);
     cluster.join(&["w1"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
-    let lines = cluster.logged("file is not the one that was reported");
+    let lines = cluster.logged("file differs from the reported one");
     assert!(lines.iter().any(|line| line["depth"] == depth && line["shard"] == shard), "{lines:?}");
 }
 
@@ -294,14 +294,14 @@ fn worker_with_bad_memory_is_quarantined() {
     cluster.serve();
     cluster.join_until("bad", BAD_MEMORY);
     cluster.join(&["good", "better"]);
-    cluster.until_logged("worker is set aside");
-    // Three replicas need three workers, and the quarantined worker does not count.
+    cluster.until_logged("worker is quarantined");
+    // Three replicas need three workers, and the worker that is set aside does not count.
     cluster.join(&["another"]);
     assert_same(&cluster.finishes(), &undisturbed(&TWELVE));
-    let aside = cluster.logged("worker is set aside");
+    let aside = cluster.logged("worker is quarantined");
     assert_eq!(aside.iter().map(|line| &line["detail"]).collect::<Vec<_>>(), ["bad"]);
     let differs = &cluster.logged("audit differs")[0]["detail"];
-    assert!(differs.as_str().unwrap().contains("bad has found"), "{differs}");
+    assert!(differs.as_str().unwrap().contains("bad found"), "{differs}");
 }
 
 /// With two workers it is impossible to decide which one is wrong. The run continues with a third one, and
@@ -314,8 +314,8 @@ fn disagreement_of_two_workers_ends_the_run() {
     cluster.join(&["good"]);
     assert_eq!(cluster.coordinator_ends().code(), Some(1));
     let said = cluster.said();
-    assert!(said.contains("was made twice with different states"), "{said}");
-    assert!(said.contains("a third worker would tell which"), "{said}");
+    assert!(said.contains("was computed twice with different states"), "{said}");
+    assert!(said.contains("a third worker is needed to decide which"), "{said}");
     for worker in ["bad", "good"] {
         cluster.ends(worker);
     }

@@ -216,14 +216,14 @@ async fn invalid_messages_to_a_coordinator_do_no_harm() {
     let describe = v1::DescribeRunRequest { protocol_version: 99, worker_name: "stranger".into() };
     let status = client.describe_run(describe).await.unwrap_err();
     assert_eq!(status.code(), Code::FailedPrecondition);
-    assert!(status.message().contains("use the same version of Fathom for both"), "{status}");
+    assert!(status.message().contains("Use the same version of Fathom for both"), "{status}");
     let file = |depth, shard| v1::File { depth, shard };
     let stored = |depth, shard| v1::StoredFile { file: Some(file(depth, shard)), digest: vec![1; 32].into() };
     for (wrong, code, says) in [
         (
             v1::RegisterRequest { protocol_version: 99, ..registration(&right) },
             Code::FailedPrecondition,
-            "and this worker 99",
+            "this worker version 99",
         ),
         (registration(&[1; 32]), Code::FailedPrecondition, "serves another run"),
         (registration(&[1; 3]), Code::InvalidArgument, "fingerprint"),
@@ -240,22 +240,22 @@ async fn invalid_messages_to_a_coordinator_do_no_harm() {
         (
             v1::RegisterRequest { name: "node\u{202e}7".into(), ..registration(&right) },
             Code::InvalidArgument,
-            "which no name may have",
+            "is not allowed in a name",
         ),
         (
             v1::RegisterRequest { name: "n".repeat(1000), ..registration(&right) },
             Code::InvalidArgument,
-            "a name is longer",
+            "longer than",
         ),
         (
             v1::RegisterRequest { inventory: vec![stored(3, 8)], ..registration(&right) },
             Code::InvalidArgument,
-            "there is no shard 8",
+            "shard 8 does not exist",
         ),
         (
             v1::RegisterRequest { inventory: vec![stored(u32::MAX, 1)], ..registration(&right) },
             Code::InvalidArgument,
-            "there is no depth",
+            "does not exist",
         ),
     ] {
         let status = client.register(wrong).await.unwrap_err();
@@ -299,7 +299,7 @@ async fn invalid_messages_to_a_coordinator_do_no_harm() {
     let attempt = Some(v1::Attempt { epoch: 77, number: 3 });
     let outcome = |file, result| v1::Outcome { file, attempt, result };
     for (wrong, says) in [
-        (outcome(Some(file(depth, 8)), Some(stopped())), "there is no shard 8"),
+        (outcome(Some(file(depth, 8)), Some(stopped())), "shard 8 does not exist"),
         (outcome(None, Some(stopped())), "file"),
         (outcome(Some(file(depth, 0)), None), "result"),
         (outcome(Some(file(depth, 0)), Some(made)), "checksums"),
@@ -440,7 +440,7 @@ fn run_with_keys_refuses_callers_without_them() {
     assert_eq!(output.status.code(), Some(2), "{err}");
     assert_eq!(err.lines().count(), 1, "{err}");
     assert!(
-        err.contains("wrong token: give the keys of this run with --keys, or its token with --token-file"),
+        err.contains("wrong token: pass the keys of this run with --keys, or its token with --token-file"),
         "{err}"
     );
     for name in ["w1", "w2"] {

@@ -209,7 +209,7 @@ fn unusable_address_is_refused_before_anything_is_written() {
         (vec!["--http", "127.0.0.1:0", "--http-tls-cert", key], "--http-tls-key"),
         (
             vec!["--http", "127.0.0.1:0", "--http-tls-cert", key, "--http-tls-key", key],
-            "holds no certificate",
+            "contains no certificate",
         ),
         (vec!["--http-linger", "1h"], "--http"),
     ] {

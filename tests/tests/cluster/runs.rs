@@ -44,7 +44,7 @@ fn without_replicas_the_run_waits_for_the_missing_holder() {
     let status = cluster.until_status("it waits for w1", waits);
     let obstacle = status["obstacle"].as_str().unwrap();
     assert!(obstacle.contains("waiting for w1 ("), "{obstacle}");
-    assert!(obstacle.contains("to come back with its store"), "{obstacle}");
+    assert!(obstacle.contains("to return with its store"), "{obstacle}");
     assert!(well(&cluster.ask("status", &[])).contains("waiting: "));
     let made = status["counts"].clone();
     assert_eq!(cluster.status().unwrap()["counts"], made);
@@ -86,7 +86,7 @@ fn drained_worker_holds_no_only_copy() {
     cluster.serve_up_to(7);
     cluster.join_together(&["w1", "w2"]);
     cluster.in_the_middle(|_| ());
-    assert!(well(&cluster.ask("drain", &["w1"])).contains("leaves when what it holds is with others"));
+    assert!(well(&cluster.ask("drain", &["w1"])).contains("it will leave once its files have been copied"));
     assert!(cluster.ends("w1").success(), "{}", cluster.said());
     assert_eq!(cluster.logged("worker is drained").len(), 1);
     // The files that w1 kept are deleted.
@@ -96,7 +96,7 @@ fn drained_worker_holds_no_only_copy() {
     assert!(texts(&output).1.contains("is the last worker"), "{}", texts(&output).1);
     let output = cluster.ask("drain", &["w1"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(texts(&output).1.contains("there is no worker \"w1\""), "{}", texts(&output).1);
+    assert!(texts(&output).1.contains("unknown worker \"w1\""), "{}", texts(&output).1);
     assert_same(&cluster.finishes(), &undisturbed(&LONG));
 }
 
@@ -206,7 +206,7 @@ fn worker_gives_up_and_keeps_its_store() {
     cluster.join_by("w1", command);
     cluster.coordinator_dies();
     assert_eq!(cluster.ends("w1").code(), Some(1));
-    assert!(cluster.said().contains("the store is unchanged, and the same command continues"));
+    assert!(cluster.said().contains("The store is unchanged; run the same command to continue"));
     assert!(!cluster.files("w1").is_empty());
     cluster.serve();
     cluster.join(&["w1"]);

@@ -23,7 +23,7 @@ fn number(line: &Value, field: &str) -> u32 {
 /// Returns the number of shards that each depth has released, from the coordinator's log.
 fn given_back(cluster: &Cluster) -> BTreeMap<u32, usize> {
     let mut given = BTreeMap::new();
-    for line in cluster.logged("shard given back") {
+    for line in cluster.logged("shard released") {
         *given.entry(number(&line, "depth")).or_default() += 1;
     }
     given
@@ -39,7 +39,7 @@ fn shards_are_released_while_layers_are_computed() {
     assert!((0..13).all(|depth| given.contains_key(&depth)), "{given:?}");
     // Both holders delete a released shard, and so does the worker that audited it.
     let deleted: usize =
-        ["w1", "w2", "w3"].iter().map(|name| cluster.logged_by(name, "shard given back").len()).sum();
+        ["w1", "w2", "w3"].iter().map(|name| cluster.logged_by(name, "shard released").len()).sum();
     assert!(deleted > given.values().sum::<usize>(), "{deleted} files were deleted of {given:?}");
 }
 
@@ -100,7 +100,7 @@ fn lost_shard_without_copy_or_source_must_be_restored() {
         .into_iter()
         .filter(|&(depth, shard, _)| {
             let source = |line: &Value| number(line, "depth") + 2 == depth && number(line, "shard") == shard;
-            cluster.logged("shard given back").iter().any(source)
+            cluster.logged("shard released").iter().any(source)
         })
         .max_by_key(|&(depth, ..)| depth)
         .unwrap();
@@ -109,7 +109,7 @@ fn lost_shard_without_copy_or_source_must_be_restored() {
     cluster.join(&["w1"]);
     cluster.join(&["w2"]);
     let status = cluster.until_status("it says what is missing", |status| {
-        status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("no whole copy is left"))
+        status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("no intact copy is left"))
     });
     let obstacle = status["obstacle"].as_str().unwrap();
     assert!(obstacle.contains(&format!("shard {shard} of depth {depth}:")), "{obstacle}");

@@ -162,7 +162,7 @@ fn worker_recomputes_its_tasks() {
         change(&files.map(|(_, _, path)| path).take(2).collect::<Vec<_>>());
         cluster.signal("w1", libc::SIGCONT);
         assert_same(&cluster.finishes(), &undisturbed(&SPACE));
-        let deleted = cluster.logged_by("w1", "file deleted that may be wrong");
+        let deleted = cluster.logged_by("w1", "possibly wrong file deleted");
         let says =
             |line: &serde_json::Value| line["error"].as_str().is_some_and(|error| error.contains(SAYS));
         assert!(deleted.iter().any(says), "{deleted:?}");
@@ -201,12 +201,12 @@ fn resumed_worker_deletes_no_files_of_others() {
     cluster.join_until("w2", "computing:15:stop");
     cluster.until_stopped("w2");
     cluster.signal("w1", libc::SIGCONT);
-    until("the first worker has checked its files", || {
-        !cluster.logged_by("w1", "another worker has made or reported the file, and it stays").is_empty()
+    until("the first worker has looked at its files", || {
+        !cluster.logged_by("w1", "file kept: another worker has computed or reported it").is_empty()
     });
     cluster.signal("w2", libc::SIGCONT);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
-    assert!(cluster.logged_by("w1", "file deleted that may be wrong").is_empty());
+    assert!(cluster.logged_by("w1", "possibly wrong file deleted").is_empty());
     let verified = fathom().arg("verify").arg(cluster.run()).output().unwrap();
     assert!(verified.status.success(), "{}", texts(&verified).1);
 }
@@ -234,13 +234,13 @@ fn resumed_worker_deletes_no_reported_files() {
         File::open(path).unwrap().set_modified(SystemTime::now()).unwrap();
     }
     cluster.signal("w1", libc::SIGCONT);
-    until("the first worker has checked its files", || {
-        !cluster.logged_by("w1", "another worker has made or reported the file, and it stays").is_empty()
+    until("the first worker has looked at its files", || {
+        !cluster.logged_by("w1", "file kept: another worker has computed or reported it").is_empty()
     });
     assert_eq!(made.iter().map(inode).collect::<Vec<_>>(), before);
     cluster.signal("w2", libc::SIGCONT);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
-    assert!(cluster.logged_by("w1", "file deleted that may be wrong").is_empty());
+    assert!(cluster.logged_by("w1", "possibly wrong file deleted").is_empty());
 }
 
 /// A worker is suspended between the last coset of a task and the task's file, for longer than its lease.
@@ -266,5 +266,5 @@ fn resumed_worker_replaces_no_reported_files() {
     assert_eq!(inodes(), made);
     cluster.signal("w2", libc::SIGCONT);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
-    assert!(cluster.logged_by("w1", "file deleted that may be wrong").is_empty());
+    assert!(cluster.logged_by("w1", "possibly wrong file deleted").is_empty());
 }

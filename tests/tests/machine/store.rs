@@ -297,7 +297,7 @@ fn store_can_be_served_as_a_shared_store() {
     inside.args(["--join", &cluster.address, "--name", "inside", "--store"]).arg(&disk);
     let output = inside.output().unwrap();
     let (_, err) = texts(&output);
-    assert!(output.status.code() == Some(2) && err.contains("has the layers of the run in"), "{err}");
+    assert!(output.status.code() == Some(2) && err.contains("contains the layers of the run in"), "{err}");
     for file in ["worker-id", "lock", "log.jsonl"] {
         fs::remove_file(disk.join(file)).unwrap();
     }

@@ -253,7 +253,7 @@ fn task_stops_at_sigterm_and_continues() {
         let output = task.wait_with_output().unwrap();
         let (out, err) = texts(&output);
         assert_eq!((output.status.code(), out.as_str()), (Some(128 + number), ""), "{err}");
-        assert!(err.contains("stopped; the same command goes on"), "{err}");
+        assert!(err.contains("stopped; run the same command to continue"), "{err}");
         assert!(run.unfinished(SLOW_DEPTH).is_empty());
     }
     succeeds(&run.task(SLOW_DEPTH, "0-5").output().unwrap());
@@ -295,8 +295,8 @@ fn tasks_and_merges_out_of_order_are_refused() {
     run.refuses(&mut run.task(5, "0"), 2, "depth 5 is made from depth 4, which is not there as a whole");
     succeeds(&run.task(4, "0-4").output().unwrap());
     run.refuses(&mut run.task(5, "0"), 2, "s00005.layer");
-    run.refuses(&mut run.merge(5), 2, "cannot merge depth 5: depth 4 is not finished");
-    run.refuses(&mut run.task(4, "3-6"), 2, "has the shards 0 to 5, and there is no shard 6");
+    run.refuses(&mut run.merge(5), 2, "depth 5 cannot be merged before depth 4");
+    run.refuses(&mut run.task(4, "3-6"), 2, "has shards 0 to 5; shard 6 does not exist");
     run.refuses(&mut run.task(4, "3-2"), 2, "\"3-2\" is no range of shards");
     let temporary = fathom_tests::tempdir().unwrap();
     let elsewhere = temporary.path().to_owned();
@@ -430,7 +430,7 @@ fn directory_of_a_run_is_not_a_store() {
         let output = fathom_worker().args(arguments).arg(&run.path).output().unwrap();
         let (_, err) = texts(&output);
         assert_eq!(output.status.code(), Some(2), "{err}");
-        assert!(err.contains("is the directory of a run, and no worker's store"), "{err}");
+        assert!(err.contains("is a run's directory, not a worker's store"), "{err}");
     }
     assert!(!run.path.join("worker-id").exists() && run.path.join("log.jsonl").exists());
 }

@@ -96,8 +96,8 @@ fn layers_held_by_workers_are_verified() {
 #[test]
 fn missing_or_empty_store_is_refused() {
     let directory = fathom_tests::tempdir().unwrap();
-    fails(&verify_store(directory.path(), &[]), 2, "is no store of a worker");
-    fails(&verify_store(&directory.path().join("nowhere"), &[]), 2, "is no store of a worker");
+    fails(&verify_store(directory.path(), &[]), 2, "is not a worker's store");
+    fails(&verify_store(&directory.path().join("nowhere"), &[]), 2, "is not a worker's store");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     fs::write(directory.path().join("worker-id"), "0".repeat(32)).unwrap();
     fails(&verify_store(directory.path(), &[]), 1, "nothing could be verified: there are no layer files in");

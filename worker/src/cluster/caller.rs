@@ -16,9 +16,9 @@ use tracing::{info, warn};
 
 /// Time limit for making a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Time behind the end of the patience at which the last attempt is made.
+/// Time after the end of the patience at which the last attempt is made.
 const LAST_PAUSE: Duration = Duration::from_millis(10);
-/// Largest message of the coordinator, in bytes.
+/// Maximum size of a message from the coordinator, in bytes.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 /// Calls the coordinator.
@@ -26,7 +26,7 @@ const MAX_MESSAGE_BYTES: usize = 64 << 20;
 pub struct Caller {
     access: Access,
     address: String,
-    /// Time since the first of several failed attempts after which calls fail.
+    /// Calls fail once attempts have failed for this time.
     patience: Duration,
     client: Arc<Mutex<Option<CoordinatorClient<Connection>>>>,
     /// The attempts that have failed since the last answer; `None` if the last attempt was answered.
@@ -38,8 +38,8 @@ pub struct Caller {
 /// Attempts that have failed.
 #[derive(Debug)]
 struct Away {
-    /// When the first one failed. A process that was stopped has not asked, so the time since the last answer
-    /// says nothing.
+    /// When the first one failed. The time since the last response would not do, because a process that was
+    /// stopped has not called.
     since: Instant,
     /// Why the last one failed.
     reason: String,
@@ -63,7 +63,7 @@ impl Caller {
         if let Some(client) = self.client.lock().expect("no thread panics while it holds the lock").clone() {
             return Ok(client);
         }
-        // Each call moves its future several times, which would have room for this one.
+        // Boxed, because each call moves its future several times, and would have to move this one with it.
         let connection = Box::pin(self.access.connect(&self.address, CONNECT)).await?;
         let client = CoordinatorClient::new(connection)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
@@ -72,7 +72,7 @@ impl Caller {
         Ok(client)
     }
 
-    /// Makes a call, and repeats it until it is answered, cannot succeed, or the patience is at an end.
+    /// Makes a call, and repeats it until it is answered, cannot succeed, or the patience is exhausted.
     ///
     /// # Errors
     /// If the call is not answered.
@@ -100,17 +100,17 @@ impl Caller {
             let silent = self.failed(&reason).elapsed();
             if silent > self.patience {
                 return Err(anyhow!(
-                    "the coordinator has not answered for {} s: {reason}; the store is unchanged, and the same command continues",
+                    "no response from the coordinator for {} s: {reason}. The store is unchanged; run the same command to continue",
                     silent.as_secs()
                 ));
             }
-            // The last attempt is made when the patience is at an end.
+            // The last attempt is made when the patience is exhausted.
             let pause = pauses.next().unwrap_or(CONNECT).min(self.patience - silent + LAST_PAUSE);
             tokio::time::sleep(pause).await;
         }
     }
 
-    /// Notes that an attempt has failed, and returns when the first one failed. Each new reason is logged.
+    /// Records that an attempt has failed, and returns when the first one failed. Each new reason is logged.
     fn failed(&self, reason: &str) -> Instant {
         let mut away = self.away();
         let away = away.get_or_insert_with(|| Away { since: Instant::now(), reason: String::new() });
@@ -142,7 +142,8 @@ impl Caller {
         self.has_registered.load(Ordering::Relaxed)
     }
 
-    /// Returns whether an error of a connection ends the worker: a wrong address or key is reported at once.
+    /// Returns whether an error of a connection ends the worker: a wrong address or key is reported
+    /// immediately.
     /// After a registration the options are known to fit, and something else may answer at the coordinator's
     /// address for a while.
     fn is_final_error(&self, error: &ConnectError) -> bool {
@@ -172,7 +173,7 @@ impl Caller {
             .build()
     }
 
-    /// Asks for the description of the run.
+    /// Requests the description of the run.
     ///
     /// # Errors
     /// If the coordinator does not answer, or refuses.

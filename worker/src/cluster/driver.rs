@@ -1,10 +1,10 @@
-//! Carries out the decisions of the [session](super::session): calls the coordinator, and has tasks and
-//! copies done.
+//! Carries out the decisions of the [session](super::session): calls the coordinator, and starts tasks and
+//! copies.
 //!
-//! One loop hands the events to the session, one by one, and never waits for a call or the disk: each call is
-//! a tokio task of its own, and its answer comes back as an [`Input`]. Beside the loop, `prepare` fetches
-//! what tasks read before the kernel threads begin with them, and `ended` takes what these have done. `commands`
-//! copies, discards and retires files.
+//! One loop passes the events to the session, one by one, and never waits for a call or the disk: each call
+//! is a separate tokio task, and its response comes back as an [`Input`]. Beside the loop, `prepare` fetches
+//! the inputs of tasks before the kernel threads start them, and `completion` handles finished tasks.
+//! `commands` copies, discards and retires files.
 
 mod commands;
 mod completion;
@@ -49,7 +49,7 @@ type Client = CoordinatorClient<Connection>;
 
 /// Time for the last report, and again for leaving, when a worker ends.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a worker that ends while it registers looks whether the coordinator is still there.
+/// How often a worker that ends while it registers checks whether the coordinator is still there.
 const REGISTRATION_POLL: Duration = Duration::from_millis(50);
 
 /// A worker's description of itself for the coordinator.
@@ -57,7 +57,7 @@ const REGISTRATION_POLL: Duration = Duration::from_millis(50);
 pub struct Identity {
     /// The id of the worker's store.
     pub id: WorkerId,
-    /// The name that people read.
+    /// The display name.
     pub name: String,
     /// The address at which peers reach the worker's exchange.
     pub address: String,
@@ -65,7 +65,7 @@ pub struct Identity {
     pub threads: usize,
     /// The memory limit, in bytes.
     pub memory_bytes: u64,
-    /// Largest size in bytes that the files in its store may have, if there is a limit.
+    /// Maximum size in bytes of the files in its store, if there is a limit.
     pub disk_limit_bytes: Option<u64>,
 }
 
@@ -117,11 +117,11 @@ struct Shared {
     /// The number of this process in registrations, and the number of its last one.
     process: u64,
     registrations: AtomicU64,
-    /// The depths whose directories were made.
+    /// The depths whose directories were created.
     prepared: Mutex<BTreeSet<Depth>>,
     /// The number of tasks that the kernel threads have.
     computing: AtomicUsize,
-    /// Tells that a task has ended.
+    /// Signals that a task has ended.
     task_ended: Notify,
     /// The tasks that have ended and are not reported yet.
     unreported: Unreported,
@@ -197,7 +197,7 @@ impl Worker {
             }
         });
         let (runtime, preparing) = (Handle::current(), Arc::clone(&shared));
-        // It reads files, and would move the runtime to another thread each time.
+        // It reads files, and would otherwise move the runtime to another thread each time.
         let preparing =
             tokio::task::spawn_blocking(move || runtime.block_on(preparing.prepare_all(to_prepare)));
         let mut calls = Calls::default();
@@ -229,7 +229,7 @@ impl Worker {
         if let Some(&newest) = shared.prepared().last()
             && shared.worker.imports.is_some()
         {
-            // The directory was made ahead of the next layer. Only an empty directory is removed.
+            // The directory was created ahead of the next layer. Only an empty directory is removed.
             let _ = shared.worker.store.remove_empty(newest);
         }
         drop(prepare);
@@ -244,7 +244,7 @@ impl Worker {
             }
             Err(error) => Err(error),
         };
-        // What still runs when the runtime shuts down would panic where it sleeps.
+        // Tasks that are still running when the runtime shuts down would panic in a sleep.
         calls.reports.shutdown().await;
         calls.others.shutdown().await;
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, preparing).await;
@@ -253,9 +253,9 @@ impl Worker {
 }
 
 impl Shared {
-    /// Waits for the answer to a registration under way, and returns the new session. A coordinator that has
-    /// the registration takes this worker for alive, until it leaves or a lease has passed. Returns `None` if
-    /// the coordinator refuses the worker, or cannot be reached.
+    /// Waits for the response to a registration under way, and returns the new session. A coordinator that
+    /// has received the registration considers this worker alive, until it leaves or a lease has passed.
+    /// Returns `None` if the coordinator refuses the worker, or cannot be reached.
     async fn registered(&self, happened: &mut mpsc::UnboundedReceiver<Result<Input>>) -> Option<u64> {
         let begun = Instant::now();
         while begun.elapsed() < SHUTDOWN_TIMEOUT && !self.worker.caller.is_away() {
@@ -273,7 +273,7 @@ impl Shared {
         if session == 0 {
             return;
         }
-        // If the report fails, the inventory of the next registration tells what was done.
+        // If the report fails, the inventory of the next registration contains the results.
         calls.reports.spawn(Arc::clone(self).report(session, number, outcomes));
         let reports = async { while calls.reports.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, reports).await;
@@ -301,7 +301,7 @@ impl Shared {
         self.fetching.lock().expect("the lock is never poisoned: no code panics while holding it")
     }
 
-    /// Carries out an action, or begins to.
+    /// Carries out an action, or starts it.
     fn carry_out(self: &Arc<Self>, action: Action, prepare: &mpsc::UnboundedSender<Work>, calls: &mut Calls) {
         let this = Arc::clone(self);
         match action {
@@ -336,7 +336,7 @@ impl Shared {
         }
     }
 
-    /// Sends a task to be prepared and computed.
+    /// Passes a task on to be prepared and computed.
     fn make(&self, prepare: &mpsc::UnboundedSender<Work>, task: Task, purpose: Purpose) {
         let mut depth =
             self.depth.lock().expect("the lock is never poisoned: no code panics while holding it");
@@ -347,7 +347,7 @@ impl Shared {
         let _ = prepare.send(Work { task, purpose });
     }
 
-    /// Makes a call, and sends its answer or its error to the loop.
+    /// Makes a call, and sends its response or its error to the loop.
     async fn answer<F: Future<Output = Result<Input>>>(self: Arc<Self>, call: impl FnOnce(Arc<Self>) -> F) {
         let answer = call(Arc::clone(&self)).await;
         let _ = self.inputs_of_session.send(answer);
@@ -356,7 +356,7 @@ impl Shared {
     /// Registers with the coordinator.
     async fn register(self: Arc<Self>) -> Result<Input> {
         let Worker { identity, job, imports, .. } = &self.worker;
-        // What is in the store counts from now on.
+        // From now on the contents of the store count.
         self.look_again();
         let inventory = match imports {
             Some(_) => {
@@ -387,8 +387,8 @@ impl Shared {
         })
     }
 
-    /// Returns the complete files in the store, and makes them durable. Unfinished files are removed before
-    /// the first session only: later they may belong to running tasks.
+    /// Returns the complete files in the store, and makes them durable. Unfinished files are removed only
+    /// before the first session: later they may belong to running tasks.
     fn inventory(&self) -> Result<Vec<StoredFile>> {
         let Worker { store, job, files, caller, .. } = &self.worker;
         let tasks = match caller.has_registered() {
@@ -417,7 +417,7 @@ impl Shared {
                     self.inputs.forget(task.depth);
                     store.discard_wrong(&job.geometry, task)?;
                 }
-                // The file was removed meanwhile, for example with its layer.
+                // The file has been removed in the meantime, for example with its layer.
                 Err(error) if error.is_missing() => {}
                 Err(error) => return Err(error.into()),
             }
@@ -467,7 +467,7 @@ impl Shared {
         }
     }
 
-    /// Asks for commands once.
+    /// Requests commands once.
     async fn ask(self: Arc<Self>, number: u64, request: v1::TakeCommandsRequest) -> Result<Input> {
         let call = |mut client: Client| async move { client.take_commands(request).await };
         let reply = self.worker.caller.call(call).await?;

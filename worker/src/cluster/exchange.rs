@@ -1,11 +1,11 @@
 //! Serves peers: cosets of layers, whole files, and checks of files.
 //!
-//! An answer is a stream of pieces. A blocking thread makes each piece in one of [`AT_ONCE`] turns, and the
-//! turn ends before the piece is sent. So a reader that takes nothing costs the memory of a few pieces and no
-//! turn, and its answer ends after [`UNREAD`]. Each connection has at most [`ANSWERS_OF_ONE`] answers under
-//! way, and all connections together at most [`ANSWERS`]; further requests wait.
+//! A response is a stream of pieces. A blocking thread produces each piece in one of [`AT_ONCE`] turns, and
+//! the turn ends before the piece is sent. So a reader that takes nothing costs the memory of a few pieces
+//! and no turn, and its response ends after [`UNREAD`]. Each connection has at most [`ANSWERS_OF_ONE`]
+//! responses under way, and all connections together at most [`ANSWERS`]; further requests wait.
 //!
-//! All answers together take at most the memory of `ANSWERS * (AHEAD + 2)` pieces, beside the buffers of
+//! All responses together take at most the memory of `ANSWERS * (AHEAD + 2)` pieces, beside the buffers of
 //! HTTP/2 for each stream.
 
 mod inspect;
@@ -35,17 +35,17 @@ use tonic::service::Routes;
 use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Response, Status};
 
-/// Number of pieces of one answer that wait for its reader.
+/// Number of pieces of one response that wait for its reader.
 const AHEAD: usize = 2;
-/// Number of pieces that are made at the same time.
+/// Number of pieces that are produced concurrently.
 pub const AT_ONCE: usize = 16;
-/// Number of files that are verified at the same time, beside the turns: counting a whole file takes long.
+/// Number of files that are verified concurrently, beside the turns: counting a whole file takes long.
 const VERIFIED_AT_ONCE: usize = 2;
-/// Number of answers under way on one connection.
+/// Number of responses under way on one connection.
 pub const ANSWERS_OF_ONE: usize = 8;
-/// Number of answers under way on all connections.
+/// Number of responses under way on all connections.
 pub const ANSWERS: usize = 256;
-/// Time after which an answer ends that is not read.
+/// Time after which an unread response ends.
 pub const UNREAD: Duration = Duration::from_secs(15);
 
 /// The exchange service of a worker.
@@ -57,10 +57,10 @@ pub struct Exchange {
     turns: Arc<Semaphore>,
     verifying: Arc<Semaphore>,
     answers: Arc<Semaphore>,
-    /// The semaphore of each connection. An entry lasts as long as a request of the connection does.
+    /// The semaphore of each connection. An entry lasts as long as a request of the connection.
     of_peers: Arc<Mutex<Peers>>,
     unread: Duration,
-    /// What is needed to count states again, for [`Exchange::with_counting`].
+    /// The data needed to count states again, for [`Exchange::with_counting`].
     counting: Option<Counting>,
 }
 
@@ -72,13 +72,13 @@ struct Counting {
 
 type Peers = BTreeMap<Option<SocketAddr>, Weak<Semaphore>>;
 
-/// The source of an answer's messages.
+/// The source of a response's messages.
 trait Answer: Send + 'static {
     /// A message of the stream.
     type Message: Send + 'static;
-    /// Makes the next message; `None` at the end of the answer.
+    /// Produces the next message; `None` at the end of the response.
     fn next(&mut self, exchange: &Exchange) -> Result<Option<Self::Message>, v1::FetchFailure>;
-    /// Returns the message that ends the answer with a failure.
+    /// Returns the message that ends the response with a failure.
     fn refused(failure: v1::FetchFailure) -> Self::Message;
 }
 
@@ -109,7 +109,7 @@ impl Exchange {
         Routes::new(InterceptedService::new(ExchangeServer::new(self), access.token_check()))
     }
 
-    /// Sets the time after which an unread answer ends.
+    /// Sets the time after which an unread response ends.
     #[must_use]
     pub fn with_unread(self, unread: Duration) -> Self {
         Self { unread, ..self }
@@ -138,7 +138,7 @@ impl Exchange {
         (*fingerprint != mine).then_some(v1::FetchFailure { kind: Some(other) })
     }
 
-    /// Answers a request, once the connection and the exchange have few enough answers under way.
+    /// Answers a request, once the connection and the exchange have few enough responses under way.
     async fn answer<A: Answer>(
         &self,
         peer: Option<SocketAddr>,
@@ -164,7 +164,7 @@ impl Exchange {
         Response::new(Box::pin(ReceiverStream::new(receiver).chain(last)))
     }
 
-    /// Makes and sends messages until the answer ends or is not read any more.
+    /// Produces and sends messages until the response ends or is no longer read.
     async fn send_all<A: Answer>(
         &self,
         mut answer: A,
@@ -179,7 +179,7 @@ impl Exchange {
                 drop(turn);
                 (answer, made)
             });
-            // A panic was reported where it happened, and the reader notices that the answer is incomplete.
+            // The panic has been reported already, and the reader notices that the response is incomplete.
             let Ok((back, made)) = made.await else { return };
             answer = back;
             let (message, is_last) = match made {
@@ -192,8 +192,8 @@ impl Exchange {
                 Ok(Ok(())) if !is_last => {}
                 Ok(_) => return,
                 Err(_) => {
-                    tracing::debug!(seconds = self.unread.as_secs_f64(), "an answer that nobody reads ends");
-                    let _ = late.set(Status::deadline_exceeded("this answer was not read for too long"));
+                    tracing::debug!(seconds = self.unread.as_secs_f64(), "unread response ended");
+                    let _ = late.set(Status::deadline_exceeded("the response was not read for too long"));
                     return;
                 }
             }
@@ -201,11 +201,11 @@ impl Exchange {
     }
 }
 
-/// An answer with cosets of a layer.
+/// A response with cosets of a layer.
 struct Cosets {
     depth: Depth,
     ranges: std::vec::IntoIter<v1::CosetRange>,
-    /// The rest of the current range.
+    /// The remainder of the current range.
     left: std::ops::Range<u32>,
     /// Shards whose checksums the peer has, or has been sent.
     known: BTreeSet<ShardId>,
@@ -276,10 +276,10 @@ impl Answer for Cosets {
     }
 }
 
-/// An answer with a whole file.
+/// A response with a whole file.
 struct Whole {
     task: Task,
-    /// Opened and checked when the first piece is made.
+    /// Opened and checked when the first piece is produced.
     file: Option<Arc<LayerFile>>,
     sent: usize,
     compressor: Option<chunk::Compressor>,
@@ -294,7 +294,7 @@ impl Answer for Whole {
             None => {
                 let refused = |error| refusal(self.task, &error);
                 let file = exchange.files.open(self.task).map_err(refused)?;
-                // The receiver checks the file too, but this side should know of the damage as well.
+                // The receiver checks the file too, but this side should also learn of the damage.
                 file.check_all().map_err(refused)?;
                 self.file = Some(Arc::clone(&file));
                 file
@@ -361,7 +361,7 @@ impl exchange_server::Exchange for Exchange {
                 range.first.checked_add(range.count).filter(|&last| last <= cosets && range.first >= end);
             end = last.ok_or_else(|| {
                 Status::invalid_argument(format!(
-                    "ranges: {} cosets from {} on are out of order, or not among the {cosets} of the run",
+                    "ranges: {} cosets from {} are out of order, or beyond the {cosets} cosets of the run",
                     range.count, range.first
                 ))
             })?;

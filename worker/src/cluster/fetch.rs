@@ -1,6 +1,6 @@
-//! The client side of the exchange: fetches cosets that tasks read, and copies of files.
+//! The client side of the exchange: fetches cosets that tasks read, and copies files.
 //!
-//! If a holder fails, the next one is asked. If all have failed, they are asked again a few times, and then
+//! If a holder fails, the next one is tried. If all have failed, they are tried again a few times, and then
 //! the failure is reported with its kind.
 
 use crate::cluster::holders::Holders;
@@ -29,23 +29,23 @@ use tonic::Status;
 
 /// Time limit for making a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Time limit for each further message of an answer: a peer that is silent for longer is given up.
+/// Time limit for each further message of a response: a peer that is silent for longer is abandoned.
 const SILENCE: Duration = Duration::from_secs(20);
-/// Time limit for the beginning of an answer: the peer may have to answer many others first.
+/// Time limit for the beginning of a response: the peer may have to answer many others first.
 const TURN: Duration = Duration::from_secs(120);
-/// Number of requests to one peer that are under way at once. The peer allows
-/// [more](super::exchange::ANSWERS_OF_ONE) on a connection.
+/// Number of concurrent requests to one peer. The peer allows [more](super::exchange::ANSWERS_OF_ONE) on a
+/// connection.
 const REQUESTS_AT_ONCE: usize = 6;
-/// Number of requests into which cosets of one peer are divided, so that several threads on both sides
+/// Number of requests into which the cosets of one peer are divided, so that several threads on both sides
 /// compress, check and copy them.
 const STREAMS: usize = 4;
-/// Fewest bytes of cosets for which a request of their own is worth it.
+/// Minimum number of bytes of cosets that justifies a separate request.
 const MIN_OF_STREAM: u64 = 1 << 20;
-/// Largest number of cosets in one request, which keeps the message small.
+/// Maximum number of cosets in one request, which keeps the message small.
 const COSETS_AT_ONCE: usize = 1 << 16;
 /// Number of rounds in which all holders are tried.
 const MAX_ROUNDS: usize = 3;
-/// Largest size of a chunk or piece, in bytes.
+/// Maximum size of a chunk or piece, in bytes.
 const MAX_MESSAGE_BYTES: usize = chunk::MAX_BYTES + (1 << 20);
 
 /// Why a holder did not serve a request.
@@ -53,7 +53,7 @@ const MAX_MESSAGE_BYTES: usize = chunk::MAX_BYTES + (1 << 20);
 enum Denial {
     /// Another holder may serve it.
     Elsewhere(String),
-    /// A requested file is damaged there. This need not be the first of the requested files.
+    /// A requested file is damaged there. It need not be the first of the requested files.
     Damaged(Task, String),
     /// This worker cannot write what it receives.
     Mine(Failure),
@@ -65,20 +65,20 @@ pub struct Fetcher {
     access: Access,
     geometry: Geometry,
     meter: Arc<Meter>,
-    /// The connection to each peer. All that want the first connection to a peer wait for that one.
+    /// The connection to each peer. All requests that need the first connection to a peer wait for it.
     connections: Mutex<BTreeMap<String, Arc<Connecting>>>,
-    /// The files of which copies are under way. All that want the same file wait for that one copy.
+    /// The files being copied. All requests for the same file wait for that one copy.
     copying: Mutex<BTreeMap<Task, Arc<Turn>>>,
-    /// The checksums of the cosets of files, confirmed by the files' digests.
+    /// The checksums of the cosets of files, verified against the files' digests.
     checksums: Mutex<BTreeMap<Task, Confirmed>>,
-    /// The semaphore of each peer, which limits the requests to it.
+    /// The semaphore of each peer, which limits the requests to the peer.
     requests: Mutex<BTreeMap<String, Arc<Semaphore>>>,
 }
 
 /// The digest of a file, and the checksums that have this digest.
 type Confirmed = (Digest, Arc<[Digest]>);
 
-/// A connection, once it is made.
+/// A connection, once it is established.
 type Connecting = OnceCell<ExchangeClient<Connection>>;
 
 /// The lock that is held while a file is copied.
@@ -103,7 +103,7 @@ impl Fetcher {
         let connect = || async {
             let connection = self.access.connect(address, CONNECT).await;
             let connection = connection.map_err(|error| Denial::Elsewhere(error.to_string()))?;
-            // The checksums of a shard come in one message, beside a chunk.
+            // The checksums of a shard come in one message, along with a chunk.
             let checksums = 32 * self.geometry.cut.cosets().div_ceil(self.geometry.cut.shards()) as usize;
             Ok(ExchangeClient::new(connection).max_decoding_message_size(MAX_MESSAGE_BYTES + checksums))
         };
@@ -141,7 +141,7 @@ impl Fetcher {
         for of_shard in needed.chunk_by(|a, b| self.shard(*a) == self.shard(*b)) {
             let task = Task { depth, shard: self.shard(of_shard[0]) };
             let mut addresses = holders.of(task);
-            // Spread the load: not all shards begin with their first holder.
+            // Spread the load: different shards start with different holders.
             let turn = task.shard.0 as usize % addresses.len().max(1);
             addresses.rotate_left(turn);
             requests.entry(addresses).or_default().extend(of_shard);
@@ -163,7 +163,7 @@ impl Fetcher {
         Ok(())
     }
 
-    /// Returns the number of cosets for each request, if a peer is asked for `cosets` cosets.
+    /// Returns the number of cosets per request if a peer is asked for `cosets` cosets.
     fn of_stream(&self, cosets: usize) -> usize {
         let bytes = cosets as u64 * u64::from(self.geometry.packed_bytes);
         let streams = (bytes / MIN_OF_STREAM).clamp(1, STREAMS as u64) as usize;
@@ -187,7 +187,7 @@ impl Fetcher {
             let missing: Vec<CosetId> = cosets.iter().copied().filter(|&coset| !layer.holds(coset)).collect();
             if !missing.is_empty() {
                 let mut fetched = self.cosets_of(depth, &missing, &address, layer, holders).await;
-                // Bits may have changed on the way: a file is damaged if it is read so twice.
+                // Bits may have changed in transit: a file counts as damaged if this is found twice.
                 if matches!(fetched, Err(Denial::Damaged(..))) {
                     fetched = self.cosets_of(depth, &missing, &address, layer, holders).await;
                 }
@@ -195,7 +195,7 @@ impl Fetcher {
             }
             match cosets.iter().all(|&coset| layer.holds(coset)) {
                 true => Ok(()),
-                false => Err(Denial::Elsewhere(format!("{address} sent less than was asked for"))),
+                false => Err(Denial::Elsewhere(format!("{address} sent less than requested"))),
             }
         })
         .await
@@ -246,7 +246,7 @@ impl Fetcher {
                     block_in_place(|| self.add(depth, imports, &chunk, &checksums))?;
                 }
                 Some(Sent::Failure(failure)) => return Err(self.denial(address, failure)),
-                None => return Err(Denial::Elsewhere(format!("{address} sent a message of no kind"))),
+                None => return Err(Denial::Elsewhere(format!("{address} sent an invalid message"))),
             }
         }
         self.meter.note_fetch(asked.elapsed());
@@ -271,11 +271,11 @@ impl Fetcher {
         let cosets = self.geometry.cut.range(stored.task.shard).len();
         if checksums.len() != cosets || !rest.is_empty() || stored.digest.is_some_and(|digest| digest != got)
         {
-            return Err(Denial::Damaged(stored.task, "it is not the file that was reported".into()));
+            return Err(Denial::Damaged(stored.task, "it is not the reported file".into()));
         }
         let mut known =
             self.checksums.lock().expect("the lock is never poisoned: no code panics while holding it");
-        // No older layer is fetched from again, except to repair a lost file.
+        // Older layers are not fetched from again, except to repair a lost file.
         known.retain(|task, _| task.depth.0 + 1 >= stored.task.depth.0);
         known.insert(stored.task, (got, Arc::clone(&checksums)));
         Ok(checksums)
@@ -296,14 +296,14 @@ impl Fetcher {
         for coset in chunk::cosets(&bytes) {
             let chunk::Coset { number, encoding, states, canonical } = coset.map_err(elsewhere)?;
             if number >= self.geometry.cut.cosets() {
-                return Err(Denial::Elsewhere(format!("there is no coset {number}")));
+                return Err(Denial::Elsewhere(format!("coset {number} does not exist")));
             }
             let shard = self.geometry.cut.shard_of(number);
             let first = self.geometry.cut.range(shard).start;
             let expected = checksums.get(&shard).and_then(|of| of.get((number - first) as usize));
             if expected != Some(&Digest::new(canonical)) {
                 let file = Task { depth, shard };
-                return Err(Denial::Damaged(file, format!("coset {number} is not that of the file")));
+                return Err(Denial::Damaged(file, format!("coset {number} does not match its checksum")));
             }
             cosets.push(Import { coset: number, encoding, states, canonical });
         }
@@ -316,8 +316,8 @@ impl Fetcher {
         })
     }
 
-    /// Copies a file into the store, and returns its size and digest. If a copy of the file is under way
-    /// already, the call waits for that copy, and takes another one only if that copy fails.
+    /// Copies a file into the store, and returns its size and digest. If the file is already being copied,
+    /// the call waits for that copy, and starts another one only if that copy fails.
     ///
     /// # Errors
     /// [`Failure`] if the file cannot be fetched or stored.
@@ -335,7 +335,7 @@ impl Fetcher {
             self.copy_in_turn(store, disk, file, addresses).await
         };
         drop(turn);
-        // No other call can begin to wait while the map is locked, so a count of one means that none waits.
+        // No other call can start to wait while the map is locked, so a count of one means that none waits.
         self.copying().retain(|_, turn| Arc::strong_count(turn) > 1);
         copied
     }
@@ -352,8 +352,8 @@ impl Fetcher {
         addresses: &[String],
     ) -> Result<Copied, Failure> {
         let task = stored.task;
-        // A file that is here already counts only if it is whole and the reported one. Otherwise it would be
-        // reported as a copy, and discarded again.
+        // An existing file counts only if it is intact and the reported one. Otherwise it would be reported
+        // as a copy, and discarded again.
         let here = || {
             let file = store.open_shard(&self.geometry, task.depth, task.shard)?;
             whole(&file, stored.digest)
@@ -415,7 +415,7 @@ impl Fetcher {
                         })?;
                     }
                     Some(Sent::Failure(failure)) => return Err(self.denial(address, failure)),
-                    None => return Err(Denial::Elsewhere(format!("{address} sent a message of no kind"))),
+                    None => return Err(Denial::Elsewhere(format!("{address} sent an invalid message"))),
                 }
             }
             self.meter.note_fetch(asked.elapsed());
@@ -431,7 +431,7 @@ impl Fetcher {
                     LayerFile::open(&incoming, &identity).and_then(|file| whole(&file, stored.digest));
                 let copied = checked.map_err(|error| match error {
                     LayerError::Replaced { .. } => Denial::Damaged(task, error.to_string()),
-                    _ => Denial::Elsewhere(format!("what {address} sent is not the file: {error}")),
+                    _ => Denial::Elsewhere(format!("{address} sent a wrong file: {error}")),
                 })?;
                 disk.rename(&incoming, &path).map_err(io("rename"))?;
                 disk.sync_directory(&store.directory_of(task.depth)).map_err(io("sync the directory of"))?;
@@ -444,7 +444,7 @@ impl Fetcher {
         })
     }
 
-    /// Asks one holder after the other.
+    /// Tries the holders in turn.
     async fn ask_all<T, F>(
         &self,
         file: Task,
@@ -454,14 +454,14 @@ impl Fetcher {
     where
         F: Future<Output = Result<T, Denial>>,
     {
-        let mut message = String::from("nobody holds it");
+        let mut message = String::from("no worker holds it");
         let mut pauses =
             ExponentialBuilder::default().with_min_delay(Duration::from_millis(100)).with_jitter().build();
         for round in 0..MAX_ROUNDS {
             for address in addresses {
                 match ask(address.clone()).await {
                     Ok(value) => return Ok(value),
-                    // Another copy may be whole, but the coordinator must know of this damaged one.
+                    // Another copy may be intact, but the coordinator must learn of this damaged one.
                     Err(Denial::Damaged(file, message)) => {
                         return Err(Failure::Damaged { file, address: Some(address.clone()), message });
                     }
@@ -499,7 +499,7 @@ impl Fetcher {
             Some(fetch_failure::Kind::Damaged(damaged)) => {
                 self.useless(address, damaged.file, damaged.message)
             }
-            // The file was deleted there, and the coordinator must know that.
+            // The file was deleted there, and the coordinator must learn that.
             Some(fetch_failure::Kind::Missing(missing)) => {
                 self.useless(address, missing.file, format!("{address} does not have it"))
             }
@@ -509,12 +509,12 @@ impl Fetcher {
             Some(fetch_failure::Kind::Other(other)) => {
                 Denial::Elsewhere(format!("{address}: {}", other.message))
             }
-            None => Denial::Elsewhere(format!("{address} refuses for a reason that is not known here")),
+            None => Denial::Elsewhere(format!("{address} refused for an unknown reason")),
         }
     }
 }
 
-/// Returns the message of a status for people. If the connection failed, that is the reason of the failure.
+/// Returns the display message of a status. If the connection failed, this is the reason of the failure.
 pub fn said(status: &Status) -> String {
     match fathom_proto::access::ConnectError::behind(status) {
         Some(error) => error.to_string(),
@@ -522,7 +522,7 @@ pub fn said(status: &Status) -> String {
     }
 }
 
-/// Checks that a file is whole and is the reported one. Returns its size and digest.
+/// Checks that a file is intact and is the reported one. Returns its size and digest.
 ///
 /// # Errors
 /// [`LayerError`] if it is not.
@@ -532,7 +532,7 @@ pub(super) fn whole(file: &LayerFile, digest: Option<Digest>) -> Result<Copied, 
     Ok(Copied { bytes: file.bytes(), digest: file.digest()? })
 }
 
-/// Waits for the next message of an answer, up to a time limit.
+/// Waits for the next message of a response, up to a time limit.
 async fn next<S: tokio_stream::Stream<Item = T> + Unpin, T>(
     stream: &mut S,
     address: &str,

@@ -24,8 +24,8 @@ impl OpenFiles {
         Self { store, geometry, open: Arc::default() }
     }
 
-    /// Opens a file, or returns it if it is open. A file that was changed or replaced meanwhile is opened
-    /// again, so that its cosets are checked again.
+    /// Opens a file, or returns it if it is open. A file that was changed or replaced in the meantime is
+    /// opened again, so that its cosets are checked again.
     ///
     /// # Errors
     /// [`LayerError`] if the file is missing, damaged or of another shard.
@@ -41,7 +41,7 @@ impl OpenFiles {
         let Ok(stamp) = stamp else { return Ok(file) };
         let mut open = self.lock();
         match open.get(&task) {
-            // Another thread opened the file meanwhile, and its checks need not be repeated.
+            // Another thread has opened the file in the meantime, and its checks need not be repeated.
             Some((opened, file)) if *opened == stamp => Ok(Arc::clone(file)),
             _ => {
                 open.insert(task, (stamp, Arc::clone(&file)));

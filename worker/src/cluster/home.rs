@@ -35,8 +35,9 @@ impl Home {
         let lock = lock::exclusive(path).with_context(failed)?;
         let file = path.join(ID);
         let id = match fs::read_to_string(&file) {
-            Ok(text) => parse(&text)
-                .ok_or_else(|| anyhow!("{} is damaged: it is not 32 hexadecimal digits", file.display()))?,
+            Ok(text) => parse(&text).ok_or_else(|| {
+                anyhow!("{} is damaged: it does not contain 32 hexadecimal digits", file.display())
+            })?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let id = WorkerId(uuid::Uuid::new_v4().into_bytes());
                 let text = uuid::Uuid::from_bytes(id.0).simple().to_string();
@@ -69,12 +70,12 @@ impl Home {
         let path = self.path.join(&fingerprint.to_string()[..16]);
         if let Some(owner) = Owner::of(&path)? {
             return Err(bad_input!(
-                "{} has the layers of the run in {}: name another directory with --store",
+                "{} contains the layers of the run in {}: choose another directory with --store",
                 path.display(),
                 owner.run.display()
             ));
         }
-        create_directory_durably(&path, disk).with_context(|| format!("cannot make {}", path.display()))?;
+        create_directory_durably(&path, disk).with_context(|| format!("cannot create {}", path.display()))?;
         Ok(path)
     }
 
@@ -89,14 +90,15 @@ pub fn is_home(store: &Path) -> bool {
     store.join(ID).is_file()
 }
 
-/// Checks that a directory is not that of a run, whose log and lock a worker would take for its own.
+/// Checks that a directory is not that of a run, because a worker would mistake the run's log and lock for
+/// its own.
 ///
 /// # Errors
 /// If it has `run.db`.
 pub fn require_no_run(store: &Path) -> Result<()> {
     match store.join(JOURNAL).exists() {
         true => Err(bad_input!(
-            "{} is the directory of a run, and no worker's store: name another directory with --store",
+            "{} is a run's directory, not a worker's store: choose another directory with --store",
             store.display()
         )),
         false => Ok(()),

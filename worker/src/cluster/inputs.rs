@@ -1,4 +1,4 @@
-//! The layers that tasks read, as far as they are in this store.
+//! The layers that tasks read, to the extent that they are in this store.
 
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
@@ -18,8 +18,8 @@ pub struct Inputs {
     pub layers: Vec<Arc<Layer>>,
     /// The depths of `layers`.
     pub depths: Vec<Depth>,
-    /// The layer below these whose shards are given back one by one, in a run that keeps two layers. Each of
-    /// its files is opened for its own task alone, so that its disk space is free once the file is deleted.
+    /// The layer below these whose shards are released one by one, in a run that keeps two layers. Each of
+    /// its files is opened only for its own task, so that its disk space is free once the file is deleted.
     pub given_back: Option<Depth>,
 }
 
@@ -32,10 +32,10 @@ impl Inputs {
         under_replicated.chain(source).map(|depth| Task { depth, shard }).collect()
     }
 
-    /// Returns the layers that the task of a shard reads. No file of the shard may be under_replicated.
+    /// Returns the layers that the task of a shard reads. No file of the shard may be missing.
     ///
     /// # Errors
-    /// [`LayerError`] if the file that is opened for this task alone is damaged, or is not the reported one.
+    /// [`LayerError`] if the file that is opened only for this task is damaged, or is not the reported one.
     pub fn of_task(
         &self,
         store: &Store<'_>,
@@ -111,7 +111,7 @@ impl Inputs {
     }
 
     /// Adds to `needed` the cosets of the newest layer that a task reads and that are not here. No file of
-    /// the task's own shard may be under_replicated.
+    /// the task's own shard may be missing.
     ///
     /// # Errors
     /// [`LayerError`] if the directory of a file is damaged.
@@ -129,7 +129,7 @@ impl Inputs {
     }
 }
 
-/// The most bytes that a coset takes in memory beside its tensor.
+/// Maximum number of bytes that a coset takes in memory beside its tensor.
 const PADDING_BYTES: u64 = 128;
 
 /// The inputs of the depths that this worker computes.
@@ -218,8 +218,8 @@ impl AllInputs {
             inputs.depths.push(below);
         }
         if !are_checked {
-            // Without a digest a file is not known to be the right one, so later tasks open all again. The
-            // digests come with the commands of the session.
+            // Without a digest a file is not known to be the right one, so later tasks open all files again.
+            // The digests come with the commands of the session.
             return Ok(inputs);
         }
         let mut all = self.lock();
@@ -230,9 +230,9 @@ impl AllInputs {
     }
 
     /// Returns a layer that the tasks of the depth before have read, so that its files need not be opened,
-    /// compared and mapped again. Returns `None` for a layer of a store of one's own, for a layer of which a
-    /// file is not at its path any more, and where memory is short: beside a layer with a window, nothing
-    /// else stays in memory.
+    /// compared and mapped again. Returns `None` for a layer of a worker's own store, for a layer one of
+    /// whose files is no longer at its path, and when memory is short: beside a layer with a window, nothing
+    /// else remains in memory.
     fn still_open(&self, depth: Depth, below: Depth, inputs: &Inputs) -> Option<Arc<Layer>> {
         if self.imports.is_some() || inputs.layers.iter().any(|layer| layer.is_windowed()) {
             return None;
@@ -243,12 +243,12 @@ impl AllInputs {
         if layer.is_windowed() || !layer.files().all(LayerFile::is_at_its_path) {
             return None;
         }
-        // Pages may have left memory and come back from a bad disk.
+        // Pages may have been evicted from memory and read again from a bad disk.
         layer.files().for_each(LayerFile::forget_checks);
         Some(Arc::clone(layer))
     }
 
-    /// Returns whether `cosets` more cosets may be fetched now: memory has room for them, or what exceeds the
+    /// Returns whether `cosets` more cosets may be fetched now: they fit in memory, or what exceeds the
     /// memory goes to disk.
     pub fn has_room(&self, inputs: &Inputs, cosets: usize) -> bool {
         let bytes = || cosets as u64 * inputs.bytes_of_coset(&self.job.geometry);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_cosets_go_and_come_back_with_the_tasks_that_read_them() {
+    fn oldest_cosets_are_dropped_and_fetched_again() {
         let directory = tempfile::tempdir().unwrap();
         let memory = Arc::new(ImportMemory::new(MOST));
         let tensor = Tensor { packed_bytes: PACKED as u32, row_bits: 8 };
@@ -323,14 +323,14 @@ mod tests {
         }
         inputs.age(MOST);
         assert_eq!(holds(&inputs), (2..14).collect::<Vec<_>>());
-        // A task that is under way reads what it did, and that takes memory until the task ends.
+        // A running task keeps its inputs, which take memory until the task ends.
         let task = under_way.unwrap();
         assert_eq!(holds(&task), (0..12).collect::<Vec<_>>());
         assert!(task.layers[0].coset(CosetId(0)).is_ok());
         assert_eq!(memory.taken(), 14 << 10);
         drop(task);
         assert_eq!(memory.taken(), 12 << 10);
-        // What was dropped is fetched again.
+        // Dropped cosets are fetched again.
         fetch(&inputs, 0);
         assert!(inputs.layers[0].holds(CosetId(0)));
         let mut dropped = 0;

@@ -1,9 +1,9 @@
 //! The worker's side of the session with its coordinator, as a pure state machine.
 //!
-//! [`Session::step`] takes an event and the time, changes the session only, and returns the actions to carry
+//! [`Session::step`] takes an event and the time, changes only the session, and returns the actions to carry
 //! out. The [driver](super::driver) carries them out and feeds their results back in; a simulation does the
-//! same without a network. Lost messages do no harm: commands that did not arrive are given again, and files
-//! whose reports did not arrive are in the inventory when the worker registers again.
+//! same without a network. Lost messages are harmless: commands that did not arrive are given again, and
+//! files whose reports did not arrive are in the inventory when the worker registers again.
 
 use crate::cluster::holders::Holders;
 use fathom_engine::run::{Depth, Task};
@@ -14,29 +14,30 @@ use std::sync::Arc;
 use std::time::Duration;
 use tracing::{debug, info, warn};
 
-/// The tasks here should last for this time, so that they last while more are requested.
+/// The queued tasks should last for this time, so that there is work while more are requested.
 const WORTH_HAVING: Duration = Duration::from_millis(200);
-/// Largest number of tasks a thread.
+/// Maximum number of tasks per thread.
 const MAX_TASKS: usize = 32;
-/// The checksums in a report, at most, unless a single outcome has more: 16 MiB of the 64 that a message may
-/// have.
+/// Maximum number of checksums in a report, unless a single outcome has more: 16 MiB of the 64 MiB of a
+/// message.
 const MAX_CHECKSUMS: usize = 1 << 19;
 /// An outcome waits this long for others to be reported with it, unless there is nothing else to do.
 const TOGETHER: Duration = Duration::from_millis(100);
 
-/// Why a session ended in order.
+/// Why a session ended normally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The coordinator ordered the worker to leave.
+    /// The coordinator told the worker to leave.
     Leave(LeaveReason),
     /// This process was told to stop.
     Told,
 }
 
-/// An order of the coordinator, with the addresses of holders.
+/// A command of the coordinator, with the addresses of holders.
 pub type Command = fathom_proto::Command<String>;
 
-/// An event. Answers carry the session of their request, because they may arrive after the session has ended.
+/// An event. Responses carry the session of their request, because they may arrive after the session has
+/// ended.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// Time has passed.
@@ -70,7 +71,7 @@ pub enum Input {
         /// The holder map, if it has changed.
         holders: Option<Holders>,
     },
-    /// The coordinator has heard a report.
+    /// The coordinator has received a report.
     ReportAnswered {
         /// The session of the request.
         session: u64,
@@ -85,7 +86,7 @@ pub enum Input {
         audit: bool,
         /// The result.
         result: Result<Done, Failure>,
-        /// Time on a kernel thread; `None` if the task did not begin.
+        /// Time on a kernel thread; `None` if the task did not start.
         took: Option<Duration>,
     },
     /// A copy has ended.
@@ -95,11 +96,11 @@ pub enum Input {
         /// The result.
         result: Result<Done, Failure>,
     },
-    /// A file that was said to be damaged was checked, and deleted unless it is whole.
+    /// A file that was reported as damaged was checked, and deleted unless it is intact.
     Discarded {
         /// The file.
         task: Task,
-        /// Its size and digest, if it is whole.
+        /// Its size and digest, if it is intact.
         whole: Option<Copied>,
     },
     /// This process was told to stop.
@@ -118,7 +119,7 @@ pub enum Action {
         /// The commands that have not ended.
         underway: Vec<Task>,
     },
-    /// Ask for commands. Answered by [`Input::OrdersAnswered`].
+    /// Request commands. Answered by [`Input::OrdersAnswered`].
     Ask {
         /// The number of the request.
         number: u64,
@@ -140,13 +141,13 @@ pub enum Action {
     },
     /// Use this holder map from now on.
     UseHolders(Arc<Holders>),
-    /// RetireLayer the layers that are not among these depths.
+    /// Retire the layers that are not among these depths.
     KeepOnly(Vec<Depth>),
     /// Compute a shard. Answered by [`Input::TaskEnded`].
     Compute(Task),
     /// Compute a shard, even if there is a file of it. Answered by [`Input::TaskEnded`].
     Recompute(Task),
-    /// Compute a shard again without keeping its file, if possible with another engine than the named one.
+    /// Compute a shard again without keeping its file, if possible with another kernel than the named one.
     /// Answered by [`Input::TaskEnded`].
     Audit(Task, String),
     /// Copy a file from one of the peers at these addresses. Answered by [`Input::CopyEnded`].
@@ -172,15 +173,15 @@ pub enum Action {
     },
 }
 
-/// A request for commands without an answer yet.
+/// A request for commands that has not been answered yet.
 #[derive(Clone, Copy, Debug)]
 struct PendingRequest {
     number: u64,
     tasks: u32,
 }
 
-/// The time that tasks take, which decides how many the worker should have: enough to last while more are
-/// requested.
+/// The time that tasks take, which determines how many the worker should have: enough to last while more
+/// are requested.
 #[derive(Clone, Debug, Default)]
 struct Pace {
     /// Moving average of the time of a task.
@@ -192,8 +193,8 @@ impl Pace {
         self.took = (self.took * 3 + took) / 4;
     }
 
-    /// Returns the number of tasks for `threads` threads: two a thread, one to compute and one to prepare, or
-    /// more if tasks are short.
+    /// Returns the number of tasks for `threads` threads: two per thread, one to compute and one to prepare,
+    /// or more if tasks are short.
     fn most(&self, threads: usize) -> usize {
         let short = WORTH_HAVING.as_nanos() / self.took.as_nanos().max(1);
         threads * (short as usize).clamp(2, MAX_TASKS)
@@ -206,27 +207,27 @@ pub struct Session {
     threads: usize,
     /// The number of the session; 0 before the first one.
     session: u64,
-    /// Whether a registration is on its way, or waits for files to be discarded, which must not be in the
+    /// Whether a registration is under way, or waits for files to be discarded, which must not be in the
     /// inventory.
     is_registering: bool,
     heartbeat: Duration,
-    /// Whether a heartbeat is on its way.
+    /// Whether a heartbeat is under way.
     is_beating: bool,
     beat_due: Duration,
     /// The holder map of this session; empty and of version 0 when a session begins, because peers in a map
-    /// of an earlier session may hold nothing any more.
+    /// of an earlier session may no longer hold anything.
     holders: Arc<Holders>,
-    /// Tasks that have not ended, with the last attempt ordered.
+    /// Tasks that have not ended, with the last attempt commanded.
     tasks: BTreeMap<Task, Attempt>,
-    /// Those of the tasks that use no file of their shard.
+    /// Those of the tasks that ignore existing files of their shard.
     afresh: BTreeSet<Task>,
-    /// Audits that have not ended, with the last attempt ordered.
+    /// Audits that have not ended, with the last attempt commanded.
     audits: BTreeMap<Task, Attempt>,
     /// Copies that have not ended.
     copies: BTreeSet<Task>,
     /// Files to check once the copies of them that are under way have ended.
     discard_after_copy: BTreeMap<Task, StoredFile>,
-    /// Shards to make afresh once the copies of them that are under way have ended: such a copy is of an
+    /// Shards to recompute once the copies of them that are under way have ended: such a copy is of an
     /// earlier file, and must not replace the new one.
     make_after_copy: BTreeSet<Task>,
     /// Files being checked, to be deleted if they are damaged, each with the actions that wait for the
@@ -240,7 +241,7 @@ pub struct Session {
     outcomes: Vec<Outcome>,
     report_due: Duration,
     reports: u64,
-    /// Whether a report is on its way, and the files of its outcomes.
+    /// Whether a report is under way, and the files of its outcomes.
     is_reporting: bool,
     reporting: Vec<Task>,
     leaving: Option<End>,
@@ -248,7 +249,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins to join the run, with `threads` kernel threads.
+    /// Starts to join the run, with `threads` kernel threads.
     pub fn begin(threads: usize) -> (Self, Vec<Action>) {
         let session = Self {
             threads,
@@ -381,21 +382,21 @@ impl Session {
         self.session
     }
 
-    /// Returns whether the answer to a registration has not come yet.
+    /// Returns whether a registration has not been answered yet.
     pub fn is_registering(&self) -> bool {
         self.is_registering
     }
 
     /// Returns the files of the commands that have not ended, or whose outcomes the coordinator may not have
-    /// yet: an order that the coordinator thought lost would be given again.
+    /// yet: a command that the coordinator considers lost would be given again.
     pub fn underway(&self) -> Vec<Task> {
         let commands = self.tasks.keys().chain(self.audits.keys()).chain(&self.copies);
         let ended = self.outcomes.iter().map(|outcome| &outcome.task).chain(&self.reporting);
         commands.chain(ended).copied().collect()
     }
 
-    /// Returns whether an answer belongs to the present session and the session lasts. Registers again if the
-    /// session has ended.
+    /// Returns whether a response belongs to the present session and the session lasts. Registers again if
+    /// the session has ended.
     fn lasts(&mut self, session: u64, known: bool, actions: &mut Vec<Action>) -> bool {
         if session != self.session || self.is_registering {
             return false;
@@ -408,8 +409,8 @@ impl Session {
         known
     }
 
-    /// Registers, unless a file is being discarded. The inventory tells what was done so far. The outcomes of
-    /// the old session are dropped, because the files may have changed since.
+    /// Registers, unless a file is being discarded. The inventory contains the results so far. The outcomes
+    /// of the old session are dropped, because the files may have changed since.
     fn register(&mut self, actions: &mut Vec<Action>) {
         if self.discarding.is_empty() {
             self.outcomes.clear();
@@ -421,20 +422,20 @@ impl Session {
     fn obey(&mut self, order: Command, actions: &mut Vec<Action>) {
         match order {
             Command::Compute(task, attempt) => {
-                debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "task ordered");
-                // A task that was ordered in an earlier session goes on under this attempt.
+                debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "task received");
+                // A task from a command of an earlier session continues under this attempt.
                 if self.tasks.insert(task, attempt).is_none() {
                     self.after_discard(task, Action::Compute(task), actions);
                 }
             }
             Command::Recompute(task, attempt) => {
-                debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "task ordered afresh");
+                debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "recomputation received");
                 if self.afresh.contains(&task) {
-                    // The task goes on under this attempt.
+                    // The task continues under this attempt.
                     self.tasks.insert(task, attempt);
                 } else if let Entry::Vacant(entry) = self.tasks.entry(task) {
                     // Otherwise a running task may use the wrong file, so it keeps its old attempt. Its
-                    // report will be ignored, and this order given again.
+                    // report will be ignored, and this command given again.
                     entry.insert(attempt);
                     self.afresh.insert(task);
                     match self.copies.contains(&task) {
@@ -444,7 +445,7 @@ impl Session {
                 }
             }
             Command::Audit(task, attempt, other_than) => {
-                debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "audit ordered");
+                debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "audit received");
                 if self.audits.insert(task, attempt).is_none() {
                     actions.push(Action::Audit(task, other_than));
                 }
@@ -452,7 +453,7 @@ impl Session {
             Command::Copy(file, addresses) => {
                 let task = file.task;
                 if self.copies.insert(task) {
-                    debug!(depth = task.depth.0, shard = task.shard.0, "copy ordered");
+                    debug!(depth = task.depth.0, shard = task.shard.0, "copy command received");
                     self.after_discard(task, Action::Copy(file, addresses), actions);
                 }
             }
@@ -468,7 +469,7 @@ impl Session {
             Command::Release(file) => actions.push(Action::Release(file)),
             Command::RetireLayer(depth) => actions.push(Action::RetireLayer(depth)),
             Command::Leave(LeaveReason::CoordinatorGoes) => {
-                info!("the coordinator goes, and is waited for");
+                info!("the coordinator is shutting down; waiting for its return");
             }
             Command::Leave(reason) => {
                 if !matches!(reason, LeaveReason::Done | LeaveReason::Clean | LeaveReason::Drained) {
@@ -479,7 +480,7 @@ impl Session {
         }
     }
 
-    /// Makes or copies a file; if the file is being discarded, waits until that has ended.
+    /// Computes or copies a file; if the file is being discarded, waits until that has ended.
     fn after_discard(&mut self, task: Task, action: Action, actions: &mut Vec<Action>) {
         match self.discarding.get_mut(&task) {
             Some(waiting) => waiting.push(action),
@@ -512,7 +513,7 @@ impl Session {
         self.outcomes.push(outcome);
     }
 
-    /// Returns how many of the outcomes the next report takes.
+    /// Returns how many of the outcomes the next report contains.
     fn in_next_report(&self) -> usize {
         let checksums = |outcome: &Outcome| match &outcome.result {
             Ok(Done::Made(report) | Done::Found(report)) => report.checksums.len(),
@@ -554,10 +555,10 @@ impl Session {
             self.is_beating = true;
             actions.push(Action::Beat { session, underway: self.underway() });
         }
-        // A request is with the coordinator most of the time, because some commands are not tasks. A request
+        // The coordinator has a request most of the time, because some commands are not tasks. A request
         // for no tasks is followed by one for tasks once at least half of the places for tasks are free; the
         // coordinator then answers the older request with nothing. While there are fewer free places, the
-        // session waits instead of asking for a few tasks.
+        // session waits instead of requesting a few tasks.
         let most = self.pace.most(self.threads);
         let free = if 2 * busy <= most { (most - busy) as u32 } else { 0 };
         let is_enough = match self.pending_request {
@@ -571,7 +572,7 @@ impl Session {
             debug!(free, "asking for commands");
             actions.push(Action::Ask { number, session, tasks: free, holders_version: self.holders.version });
         }
-        // Outcomes wait while a report is on its way, and for a moment if more will follow.
+        // Outcomes wait while a report is under way, and for a moment if more will follow.
         if !self.outcomes.is_empty() && !self.is_reporting && (busy == 0 || now >= self.report_due) {
             self.is_reporting = true;
             self.reports += 1;

@@ -11,14 +11,14 @@ use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Length of the name of a run's directory in a store, in hexadecimal digits of its fingerprint.
+/// Length of the name of a run's directory in a store, in hexadecimal digits of the fingerprint.
 const DIGITS: usize = 16;
 
 /// The files of one run in a store.
 struct Held {
     path: PathBuf,
     run: String,
-    /// The space, or the reason why it is not known.
+    /// The space, or the reason why it is unknown.
     space: String,
     bytes: u64,
 }
@@ -32,7 +32,7 @@ pub(crate) fn clean(args: &CleanArguments) -> Result<()> {
     home::require_no_run(store)?;
     if !home::is_home(store) {
         return Err(bad_input!(
-            "{path} is no store of a worker, and was left as it is: name the directory that a worker was given with --store"
+            "{path} is not a worker's store, and was not changed. Pass the directory that a worker was given with --store"
         ));
     }
     // A running worker would write to the store.
@@ -41,7 +41,10 @@ pub(crate) fn clean(args: &CleanArguments) -> Result<()> {
     if let Some(unknown) = args.run.iter().find(|asked| !held.iter().any(|held| held.run.starts_with(*asked)))
     {
         let there: Vec<&str> = held.iter().map(|held| held.run.as_str()).collect();
-        return Err(bad_input!("{path} holds nothing of a run {unknown:?}: there are {}", there.join(", ")));
+        return Err(bad_input!(
+            "{path} has no files of a run {unknown:?}. Its runs are: {}",
+            there.join(", ")
+        ));
     }
     held.retain(|held| args.run.is_empty() || args.run.iter().any(|asked| held.run.starts_with(asked)));
     if !args.dry_run {
@@ -64,7 +67,10 @@ pub(crate) fn clean(args: &CleanArguments) -> Result<()> {
     output::line(&match (held.is_empty(), args.dry_run) {
         (true, _) => "nothing to remove".into(),
         (_, true) => format!("{} would be removed", HumanBytes(bytes)),
-        (_, false) => format!("{} removed; results lie with the coordinator of each run", HumanBytes(bytes)),
+        (_, false) => format!(
+            "{} removed; the results are in the coordinator's directory of each run",
+            HumanBytes(bytes)
+        ),
     })
 }
 
@@ -104,7 +110,7 @@ fn remove_rest(store: &Path) -> Result<()> {
             fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
     }
-    // Fails if the directory has other files, which stay.
+    // Fails if the directory has other files, which are kept.
     let _ = fs::remove_dir(store);
     Ok(())
 }

@@ -32,12 +32,14 @@ use tracing::{info, warn};
 
 /// Number of threads for the network.
 const NETWORK_THREADS: usize = 2;
-/// Time limit for the network tasks under way when the session ends.
+/// Time limit for running network tasks when the session ends.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
 
 pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()> {
     let (Some(coordinator), Some(store)) = (&args.join, &args.store) else {
-        return Err(bad_input!("name a coordinator with --join and a store with --store, or do a 'task'"));
+        return Err(bad_input!(
+            "--join HOST:PORT and --store DIR are required (or use the subcommand 'task')"
+        ));
     };
     if let Some(parent) = args.child_of {
         machine::end_with(parent)?;
@@ -65,8 +67,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     })?;
     let Some(described) = described else { return Ok(()) };
     let DescribeRunResponse { definition, shared_store, shared_store_id, watched, shard_order } = described;
-    let manifest =
-        RunManifest::from_toml(&definition).context("the coordinator serves what cannot be used")?;
+    let manifest = RunManifest::from_toml(&definition).context("cannot use the coordinator's run")?;
     log::tag(&manifest.fingerprint.to_string()[..16], &home.id().to_string());
     let directory = home.of_run(manifest.fingerprint, disk)?;
     keep_definition(&directory, &manifest, disk)?;
@@ -89,15 +90,15 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         let order = ShardOrder::new(shard_order.into_iter().map(ShardId).collect());
         let order = order.filter(|order| order.shards().len() == manifest.shards as usize);
         job.order =
-            Arc::new(order.context("the coordinator's order of shards does not have each shard once")?);
+            Arc::new(order.context("the coordinator's shard order does not list each shard exactly once")?);
     }
     let space = job.graph.space();
     let words = watched.iter().map(|tiles| fathom_engine::watch::word(tiles, space));
     let words: Vec<Vec<u8>> = words
         .collect::<Result<_, _>>()
-        .map_err(|reason| anyhow!("the coordinator watches what is no state: {reason}"))?;
+        .map_err(|reason| anyhow!("the coordinator watches an invalid state: {reason}"))?;
     job.watched = Watched::new(&job.graph, &words);
-    // These are needed as long.
+    // These are needed for the same time.
     let job: &'static Job = Box::leak(Box::new(job));
     let counters: &'static Counters = Box::leak(Box::default());
     let halt: &'static AtomicBool = Box::leak(Box::default());
@@ -107,7 +108,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let listener = runtime.block_on(TcpListener::bind(args.listen));
     let listener = listener.map_err(|error| {
         let (address, why) = (args.listen, said_by_system(&error));
-        bad_input!("cannot listen on {address}: {why}: name another address with --listen")
+        bad_input!("cannot listen on {address}: {why}. Choose another address with --listen")
     })?;
     let address = advertised(args, listener.local_addr()?.port());
     info!(kernel = job.kernel(), cosets = job.graph.len(), address, "ready");
@@ -151,12 +152,12 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
             remove(&directory);
             Ok(())
         }
-        End::Leave(LeaveReason::Failed) => Err(anyhow!("the run has failed: its coordinator says why")),
+        End::Leave(LeaveReason::Failed) => Err(anyhow!("the run has failed; see the coordinator's message")),
         _ => Ok(()),
     }
 }
 
-/// Returns what this worker may use of this host. Without `--memory` the host's memory is shared with its
+/// Returns the resource limits of this worker. Without `--memory` the host's memory is shared with its
 /// other workers, and the second value is the memory of all of them.
 fn resources(args: &JoinArguments) -> (Resources, Option<u64>) {
     let resources = args.resources.resources();
@@ -178,11 +179,11 @@ fn remove(directory: &Path) {
     let removed = home::remove_run(directory);
     match removed {
         Ok(bytes) => info!(%path, bytes, "store cleaned"),
-        Err(error) => warn!(%path, %error, "the store could not be cleaned"),
+        Err(error) => warn!(%path, %error, "store could not be cleaned"),
     }
 }
 
-/// Returns the address at which peers reach this worker. If the host is left out, the coordinator fills in
+/// Returns the address at which peers reach this worker. If the host is omitted, the coordinator fills in
 /// the address that it sees.
 fn advertised(args: &JoinArguments, port: u16) -> String {
     match &args.advertise {
@@ -207,7 +208,7 @@ fn serve(runtime: &Runtime, access: &Access, listener: TcpListener, exchange: Ex
     runtime.spawn(async move {
         let until_the_end = std::future::pending();
         if let Err(error) = server::serve(services, incoming, until_the_end).await {
-            tracing::error!(error = &error as &dyn std::error::Error, "peers are not served any more");
+            tracing::error!(error = &error as &dyn std::error::Error, "serving peers has ended");
         }
     });
     Ok(())
@@ -225,7 +226,7 @@ fn work(runtime: Runtime, worker: Worker, stop: watch::Receiver<bool>) -> Result
         let orders = Orders::start(scope, threads, job, store, counters, halt, tell);
         let orders = orders.context("cannot start kernel threads")?;
         let end = runtime.block_on(worker.work(orders, ended, stop));
-        // The kernel threads get no more orders, however the session ended.
+        // The kernel threads get no more commands, however the session ended.
         halt.store(true, Ordering::Relaxed);
         runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         // The kernel threads end when nothing else uses the worker: layers are compressed to the end.
@@ -234,7 +235,7 @@ fn work(runtime: Runtime, worker: Worker, stop: watch::Receiver<bool>) -> Result
     })
 }
 
-/// Returns a channel that is true from the first signal on. A second signal ends the process at once.
+/// Returns a channel that is true from the first signal on. A second signal ends the process immediately.
 fn stop_on_signals() -> Result<watch::Receiver<bool>> {
     let (told, stop) = watch::channel(false);
     on_request(move |_| {

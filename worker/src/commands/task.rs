@@ -1,4 +1,4 @@
-//! `fathom-worker task`: computes shards of one layer, from files to files, without a coordinator.
+//! `fathom-worker task`: computes shards of one layer from and to files, without a coordinator.
 
 use crate::arguments::TaskArguments;
 use anyhow::{Context, Result};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use tracing::info;
 
-/// Interval at which ended tasks and signals are looked for.
+/// Interval between checks for finished tasks and signals.
 const TICK: Duration = Duration::from_millis(100);
 
 pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()> {
@@ -27,7 +27,7 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
     let last = manifest.shards - 1;
     if let Some(range) = args.shards.iter().find(|range| *range.end() > last) {
         return Err(bad_input!(
-            "the run in {} has the shards 0 to {last}, and there is no shard {}",
+            "the run in {} has shards 0 to {last}; shard {} does not exist",
             args.run.display(),
             range.end()
         ));
@@ -37,7 +37,7 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
     log::tag(&manifest.fingerprint.to_string()[..16], &machine::host_name());
     let signal = Arc::new(AtomicUsize::new(0));
     let stop = Arc::new(AtomicBool::new(false));
-    // The first signal stops at the next coset, a second one at once.
+    // The first signal stops at the next coset, a second one immediately.
     on_request({
         let (signal, stop) = (Arc::clone(&signal), Arc::clone(&stop));
         move |number| {
@@ -52,7 +52,7 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
     let store = Store::at(&root_of_layers(&journal, &args.run)?, &LocalDisk)?;
     let depth = Depth(args.depth);
     let Some(before) = before(&store, &job, &manifest, (&journal, &args.run), depth)? else {
-        info!(depth = depth.0, "the depth is finished already");
+        info!(depth = depth.0, "the depth is already finished");
         return Ok(());
     };
     store.prepare(depth)?;
@@ -85,7 +85,7 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
                         made.extend((!is_found).then_some(task));
                     }
                     Err(error) => {
-                        // The other tasks stop too, because they are likely to fail in the same way.
+                        // The other tasks are stopped too, because they are likely to fail in the same way.
                         stop.store(true, Ordering::Relaxed);
                         if failure.is_ok() || matches!(failure, Err(TaskError::Stopped)) {
                             failure = Err(error);
@@ -104,11 +104,11 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
     match ended {
         Ok(()) => Ok(()),
         Err(TaskError::Stopped) => Err(Interrupted {
-            message: "stopped; the same command goes on".into(),
+            message: "stopped; run the same command to continue".into(),
             signal: signal.load(Ordering::Relaxed) as i32,
         }
         .into()),
-        Err(error) => Err(error).with_context(|| format!("depth {depth} could not be made")),
+        Err(error) => Err(error).with_context(|| format!("cannot compute depth {depth}")),
     }
 }
 
@@ -132,11 +132,11 @@ fn before(
         let layer = layer.map_err(|error| why_not_opened(journal, run, (depth, below), error))?;
         if below.0 as usize >= merged {
             return Err(bad_input!(
-                "depth {depth} is made from depth {below}, which is not merged: merge it first"
+                "depth {depth} is computed from depth {below}, which is not merged: merge it first"
             ));
         }
         let digests = journal.digests(below, manifest.shards)?;
-        layer.check_digests(&digests).with_context(|| format!("depth {depth} could not be made"))?;
+        layer.check_digests(&digests).with_context(|| format!("cannot compute depth {depth}"))?;
         before.push(Arc::new(job.windowed(layer, before.is_empty())));
     }
     Ok(Some(before))

@@ -1,4 +1,4 @@
-//! `fathom-worker verify`: checks a worker's files in its store.
+//! `fathom-worker verify`: checks the files in a worker's store.
 
 use crate::arguments::VerifyArguments;
 use anyhow::{Context, Result, anyhow};
@@ -18,7 +18,7 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
     let path = store.display();
     if !home::is_home(store) {
         return Err(bad_input!(
-            "{path} is no store of a worker: name the directory that it was given with --store"
+            "{path} is not a worker's store. Pass the directory that the worker was given with --store"
         ));
     }
     // A running worker would delete files while they are read.
@@ -30,13 +30,13 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
             true => RunManifest::read(run)?,
             false => {
                 return Err(anyhow!(
-                    "{} has no {DEFINITION}, so that nobody knows here what its files must hold: a worker writes it when it joins the run",
+                    "{} has no {DEFINITION}, without which its files cannot be checked. A worker writes it when it joins the run",
                     run.display()
                 ));
             }
         };
         let Verified { layers, files, bytes, states } = verify_store(&manifest, &Store::at(run, &LocalDisk)?)
-            .with_context(|| format!("the files in {} are not what was written", run.display()))?;
+            .with_context(|| format!("the files in {} differ from what was written", run.display()))?;
         all.layers += layers;
         all.files += files;
         all.bytes += bytes;
@@ -60,7 +60,7 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
         return Ok(());
     }
     output::line(&format!(
-        "verified: {} files ({}) of {}, {} states counted again; only run.db can tell whether these are the committed files",
+        "verified: {} files ({}) of {}, {} states counted again; whether these are the committed files is recorded only in the coordinator's run.db",
         HumanCount(all.files),
         HumanBytes(all.bytes),
         if runs.len() == 1 { "one run".into() } else { format!("{} runs", runs.len()) },

@@ -1,4 +1,4 @@
-//! Tests that true reports keep the bounds, and that each kind of false report breaks one.
+//! Tests that true reports satisfy the bounds, and that each kind of false report violates one.
 
 use super::*;
 use fathom_engine::directory::RunDirectory;
@@ -53,7 +53,7 @@ fn newest(reports: &[Vec<ShardReport>], depth: usize) -> Option<u64> {
 }
 
 #[test]
-fn true_reports_are_plausible() {
+fn true_reports_satisfy_the_bounds() {
     for (word, shards) in
         [("2x2x2", 3), ("pyraminx", 2), ("square1-shapes", 1), ("pancake:7", 1), ("skewb", 2)]
     {
@@ -75,7 +75,7 @@ fn true_reports_are_plausible() {
 }
 
 #[test]
-fn lies_are_found() {
+fn false_reports_violate_a_bound() {
     let (bounds, reports, all) = searched("2x2x2", 1);
     let check = |depth: usize, lie: &dyn Fn(&mut ShardReport)| {
         let mut report = reports[depth][0].clone();
@@ -85,7 +85,7 @@ fn lies_are_found() {
         Bounds { counted, ..bounds }.check(&report, newest(&reports, depth), all - visited)
     };
     assert_eq!(check(3, &|_| {}), Ok(()));
-    // A worker without data, which pretends that the run is over.
+    // A worker without data that claims that the run is over.
     let all_at_once = |report: &mut ShardReport| report.totals.states = all - 1;
     assert!(matches!(check(1, &all_at_once), Err(Implausible::States { .. })));
     let consistent = |report: &mut ShardReport| {

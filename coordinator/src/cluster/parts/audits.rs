@@ -1,4 +1,4 @@
-//! The open audits: shards that are computed twice, who computes them again, and what was found before.
+//! The open audits: shards that are computed twice, who computes them again, and the earlier results.
 
 use crate::cluster::event::Millis;
 use crate::cluster::parts::Dirty;
@@ -9,11 +9,12 @@ use fathom_proto::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Audits of a run may take this much time whatever their share, so that small depths are audited too.
+/// Audits of a run may take this much time independently of their share, so that small depths are audited
+/// too.
 const FREE: Duration = Duration::from_secs(2);
 /// Number of failures of an audit after which the shard is not audited.
 const MAX_FAILURES: u32 = 5;
-/// The assumed slowdown of another engine, before one was measured.
+/// The assumed slowdown of another kernel, before one was measured.
 const SLOWER: u32 = 16;
 /// Attempts of audits are numbered from here on, across all shards, so that no audit has the attempt number
 /// of a task.
@@ -30,15 +31,15 @@ pub type Finding = Option<(Totals, Digest, Vec<u32>)>;
 pub struct Audit {
     /// The worker that computed the shard; `None` if not known.
     pub maker: Option<WorkerId>,
-    /// The result that the maker reported.
+    /// The result that the producer reported.
     pub made: Finding,
-    /// The auditor and result of the first audit, if that result differs from the maker's.
+    /// The auditor and result of the first audit, if that result differs from the producer's.
     pub other: Option<(WorkerId, Finding)>,
-    /// Time from order to report of the shard.
+    /// Time from command to report of the shard.
     took: Duration,
     running: Option<Running>,
     failures: u32,
-    /// The audit is not given out before this time.
+    /// The audit is not assigned before this time.
     not_before: Millis,
 }
 
@@ -48,9 +49,9 @@ struct Running {
     worker: WorkerId,
     attempt: u32,
     given: Millis,
-    /// The time of the order, or of the worker's last heartbeat that listed the audit.
+    /// The time of the command, or of the worker's last heartbeat that listed the audit.
     heard: Millis,
-    /// Whether another engine than the maker's was ordered.
+    /// Whether another kernel than the producer's was requested.
     other_engine: bool,
 }
 
@@ -58,25 +59,25 @@ struct Running {
 #[derive(Clone, Debug, Default)]
 pub struct Audits {
     open: BTreeMap<Task, Audit>,
-    /// Time that the shards of this epoch took, and below it the time of their audits.
+    /// Time that the shards of this epoch took; the next field has the time of their audits.
     shards_took: Duration,
     audits_took: Duration,
-    /// Time of the audits by another engine, and time that the same shards took before.
+    /// Time of the audits by another kernel, and time that the same shards took before.
     other_engine: (Duration, Duration),
     /// Shards of the current layer of which some store may contain a wrong file.
     invalidated: BTreeSet<Task>,
-    /// Shards of the current layer that were made twice with different states: they are audited in any case.
+    /// Shards of the current layer that were computed twice with different states: they are always audited.
     suspected: BTreeSet<Task>,
-    /// Number of audits given out.
+    /// Number of audits assigned.
     given: u32,
-    /// Number of audits that agreed with the maker.
+    /// Number of audits that agreed with the producer.
     agreed: u64,
-    /// Number of audits that differed from the maker.
+    /// Number of audits that differed from the producer.
     differed: u64,
 }
 
 impl Audits {
-    /// Returns the numbers of audits that agreed with the maker of the shard, and that differed.
+    /// Returns the numbers of audits that agreed with the producer of the shard, and that differed.
     pub fn results(&self) -> (u64, u64) {
         (self.agreed, self.differed)
     }
@@ -86,25 +87,25 @@ impl Audits {
         self.invalidated.contains(&task)
     }
 
-    /// Returns whether a shard of the current layer was made twice with different states.
+    /// Returns whether a shard of the current layer was computed twice with different states.
     pub fn is_doubted(&self, task: Task) -> bool {
         self.suspected.contains(&task)
     }
 
-    /// Notes that some store may contain wrong files of these shards of the current layer.
+    /// Records that some store may contain wrong files of these shards of the current layer.
     pub fn disown(&mut self, tasks: impl IntoIterator<Item = Task>) {
         self.invalidated.extend(tasks);
     }
 
-    /// Notes that two results of a shard of the current layer differ: the shard is audited from then on.
+    /// Records that two results of a shard of the current layer differ: the shard is audited from then on.
     /// Returns whether none differed before.
     pub fn doubt(&mut self, task: Task) -> bool {
         self.differed += 1;
         self.suspected.insert(task)
     }
 
-    /// Restores what an earlier epoch knew of the shards of the current layer. A suspect shard of which
-    /// there is no report is invalidated too: its file may be found, and nobody would know who made it.
+    /// Restores the state of the shards of the current layer from an earlier epoch. A suspect shard without a
+    /// report is invalidated too: its file may be found, and its producer would be unknown.
     pub fn restore(
         &mut self,
         invalidated: BTreeSet<Task>,
@@ -116,7 +117,7 @@ impl Audits {
         self.suspected.extend(suspected);
     }
 
-    /// Forgets what is known of the shards of the current layer, because it is committed.
+    /// Forgets the state of the shards of the current layer, because it is committed.
     pub fn end_layer(&mut self) {
         self.invalidated.clear();
         self.suspected.clear();
@@ -152,7 +153,7 @@ impl Audits {
         self.open.iter().map(|(task, audit)| (*task, audit))
     }
 
-    /// Returns the audits that may be given out now, in order.
+    /// Returns the audits that may be assigned now, in order.
     pub fn waiting(&self, now: Millis) -> impl Iterator<Item = (Task, &Audit)> {
         self.iter().filter(move |(_, audit)| audit.running.is_none() && audit.not_before <= now)
     }
@@ -173,8 +174,8 @@ impl Audits {
         share == PARTS || took <= self.left(share)
     }
 
-    /// Returns whether there is time to audit a shard by another engine, for audits of this share. A deciding
-    /// audit uses the usual engine.
+    /// Returns whether there is time to audit a shard with another kernel, for audits of this share. A
+    /// deciding audit uses the usual kernel.
     pub fn have_time_for_other_engine(&self, audit: &Audit, share: u32) -> bool {
         audit.other.is_none() && self.by_other_engine(audit.took) <= self.left(share)
     }
@@ -187,7 +188,7 @@ impl Audits {
         Dirty::all_workers()
     }
 
-    /// Gives an open audit to a worker. Returns the number of the attempt.
+    /// Assigns an open audit to a worker. Returns the number of the attempt.
     ///
     /// # Panics
     /// If there is no such audit.
@@ -204,7 +205,7 @@ impl Audits {
         self.get(task)?.running.map(|running| running.attempt)
     }
 
-    /// Takes an audit away from a worker that reports its outcome. `is_result` says whether the outcome is a
+    /// Unassigns an audit from a worker that reports its outcome. `is_result` says whether the outcome is a
     /// result. Returns whether the worker had the audit.
     pub fn end(&mut self, task: Task, worker: WorkerId, is_result: bool, now: Millis) -> bool {
         let Some(audit) = self.open.get_mut(&task) else {
@@ -238,13 +239,13 @@ impl Audits {
         is_over
     }
 
-    /// Closes the audit of a shard, because a result agrees with that of the maker.
+    /// Closes the audit of a shard, because a result agrees with that of the producer.
     pub fn agree(&mut self, task: Task) {
         self.agreed += 1;
         self.forget(task);
     }
 
-    /// Has a third worker decide between the maker of a shard and an auditor with another result.
+    /// Lets a third worker decide between the producer of a shard and an auditor with another result.
     ///
     /// # Panics
     /// If there is no such audit.
@@ -254,11 +255,11 @@ impl Audits {
     }
 
     fn expected(&mut self, task: Task) -> &mut Audit {
-        self.open.get_mut(&task).expect("only open audits are given out and judged")
+        self.open.get_mut(&task).expect("only open audits are assigned and judged")
     }
 
-    /// Notes which audits a worker listed in a heartbeat. Takes away those that it has not listed for longer
-    /// than `patience`, so that they are given out again, and returns their shards.
+    /// Records which audits a worker listed in a heartbeat. Unassigns those that it has not listed for longer
+    /// than `patience`, so that they are assigned again, and returns their shards.
     pub fn hear(
         &mut self,
         worker: WorkerId,
@@ -274,7 +275,7 @@ impl Audits {
         self.take_away(worker, |running| now.since(running.heard) > patience)
     }
 
-    /// Has the running audits of a worker given out again.
+    /// Reassigns the running audits of a worker.
     pub fn give_up(&mut self, worker: WorkerId) {
         self.take_away(worker, |_| true);
     }
@@ -285,7 +286,7 @@ impl Audits {
         Duration::from_secs_f64(all).max(FREE).saturating_sub(self.audits_took)
     }
 
-    /// Estimates the time of an audit by another engine, where the shard took `took`.
+    /// Estimates the time of an audit with another kernel, if the shard took `took`.
     fn by_other_engine(&self, took: Duration) -> Duration {
         let (other, usual) = self.other_engine;
         match usual.is_zero() {
@@ -294,8 +295,7 @@ impl Audits {
         }
     }
 
-    /// Takes the lost audits of a worker away from it, so that they are given out again. Returns their
-    /// shards.
+    /// Unassigns the lost audits of a worker, so that they are assigned again. Returns their shards.
     fn take_away(&mut self, worker: WorkerId, is_lost: impl Fn(Running) -> bool) -> Vec<Task> {
         let mut lost = Vec::new();
         for (&task, audit) in &mut self.open {
@@ -315,13 +315,13 @@ impl Audits {
         }
     }
 
-    /// Panics if an audit is of a shard that is not made, or with a worker that is not alive.
+    /// Panics if an audit is of a shard that is not computed, or with a worker that is not alive.
     #[cfg(test)]
     pub fn check(&self, made: impl Fn(Task) -> bool, is_alive: impl Fn(WorkerId) -> bool) {
         for (&task, audit) in &self.open {
-            assert!(made(task), "{task:?} is audited, and not made");
+            assert!(made(task), "{task:?} is audited, but not computed");
             if let Some(running) = audit.running {
-                assert!(is_alive(running.worker), "{} audits {task:?}, and is gone", running.worker);
+                assert!(is_alive(running.worker), "{} audits {task:?}, but is gone", running.worker);
             }
         }
     }

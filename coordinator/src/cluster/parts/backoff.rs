@@ -1,22 +1,22 @@
-//! Workers, stores and peers that are left in peace for a while after failures.
+//! Workers, stores and peers that are not used for a while after failures.
 
 use crate::cluster::event::Millis;
 use std::time::Duration;
 
 /// Pause before a failed task or copy is tried again.
 pub const PAUSE: Duration = Duration::from_secs(1);
-/// Rest of a worker whose disk is full, or on which a task failed that others may be able to do.
+/// Backoff of a worker whose disk is full, or on which a task failed that others may be able to do.
 pub const REST: Duration = Duration::from_secs(30);
-/// Number of failures in a row after which a worker rests.
+/// Number of failures in a row after which a worker backs off.
 pub const MAX_STRIKES: u32 = 5;
-/// The longest rest.
+/// Maximum backoff.
 pub const MAX_BACKOFF: Duration = Duration::from_secs(16 * 30);
 /// Number of failures to reach a peer after which the pair of workers is marked.
 pub const MAX_UNREACHED: u32 = 3;
 /// Time for which a marked pair is not tried.
 pub const RETRY: Duration = Duration::from_secs(60);
 
-/// Returns whether a failure counts as one with the failure that was counted last: the tasks of many threads
+/// Returns whether a failure counts together with the last counted one: the tasks of many threads
 /// fail together when a peer dies.
 pub(super) fn is_of_one_burst(counted: Option<Millis>, now: Millis) -> bool {
     counted.is_some_and(|counted| now < counted.after(PAUSE))
@@ -29,14 +29,14 @@ pub struct Unreached {
     failures: u32,
     /// When the last failure was counted.
     counted: Option<Millis>,
-    /// Until this time the peer is not tried.
+    /// The peer is not tried until this time.
     until: Millis,
     /// The last message of the worker about it.
     message: String,
 }
 
 impl Unreached {
-    /// Returns whether the peer is not to be tried now.
+    /// Returns whether the peer must not be tried now.
     pub fn is_marked(&self, now: Millis) -> bool {
         self.until > now
     }

@@ -5,14 +5,14 @@ use crate::cluster::event::Millis;
 use fathom_engine::run::{ShardId, ShardReport};
 use std::sync::Arc;
 
-/// The committed layers in sum, and the reports of the current layer that are not durable yet.
+/// The totals of the committed layers, and the reports of the current layer that are not durable yet.
 #[derive(Clone, Debug)]
 pub struct Commit {
     /// Number of states in all committed layers.
     visited: u64,
     /// Number of states in the newest committed layer.
     newest: Option<u64>,
-    /// Bounds that reports of the current layer must keep.
+    /// Bounds that reports of the current layer must satisfy.
     bounds: Bounds,
     /// Shards of the current layer whose reports are not durable yet.
     unsaved: Vec<ShardId>,
@@ -37,16 +37,16 @@ impl Commit {
         self.visited
     }
 
-    /// Checks whether a report of the current layer is plausible, from what is known without its file.
+    /// Checks whether a report of the current layer is plausible, given what is known without its file.
     /// `states` is the number of states of the space.
     ///
     /// # Errors
-    /// The first bound that the report breaks.
+    /// The first bound that the report violates.
     pub fn check_report(&self, report: &ShardReport, states: u64) -> Result<(), Implausible> {
         self.bounds.check(report, self.newest, states.saturating_sub(self.visited))
     }
 
-    /// Adds the current layer, which has these reports. They are durable with it.
+    /// Adds the current layer, which has these reports. They become durable with it.
     pub fn add_layer(&mut self, reports: &[Arc<ShardReport>]) {
         if let Some(report) = reports.first() {
             self.bounds.counted.get_or_insert_with(|| counted(report));
@@ -57,7 +57,7 @@ impl Commit {
         self.unsaved.clear();
     }
 
-    /// Notes that the report of a shard is in, and not durable yet.
+    /// Records that the report of a shard was received, and is not durable yet.
     pub fn note_unsaved(&mut self, shard: ShardId) {
         self.unsaved.push(shard);
     }
@@ -67,7 +67,7 @@ impl Commit {
         self.unsaved.retain(|unsaved| *unsaved != shard);
     }
 
-    /// Returns whether the report of a shard is durable, if it is in.
+    /// Returns whether the report of a shard is durable, if it was received.
     pub fn is_saved(&self, shard: ShardId) -> bool {
         !self.unsaved.contains(&shard)
     }

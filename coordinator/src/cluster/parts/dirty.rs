@@ -1,7 +1,7 @@
 //! What must be reconsidered because something has changed.
 //!
-//! Events are frequent and shards are many, so the coordinator looks only at what a change may have made
-//! stale. Each change of a part returns a [`Dirty`], and the state adds it to what it must reconsider.
+//! Events are frequent and shards are many, so the coordinator considers only what a change may have
+//! affected. Each change of a part returns a [`Dirty`], and the state adds it to what it must reconsider.
 
 use fathom_engine::run::Task;
 use fathom_proto::WorkerId;
@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::mem::take;
 use std::ops::AddAssign;
 
-/// What must be reconsidered. Sums of two are what both name.
-#[must_use = "what a change has made stale must be reconsidered"]
+/// What must be reconsidered. The sum of two contains both.
+#[must_use = "what a change has affected must be reconsidered"]
 #[derive(Clone, Debug, Default)]
 pub struct Dirty {
     missing: bool,
@@ -23,8 +23,8 @@ pub struct Dirty {
 }
 
 impl Dirty {
-    /// Which files are missing, how they are recomputed, and who holds which file: a worker came or went, or
-    /// a needed file was lost or found.
+    /// Which files are missing, how they are recomputed, and who holds which file: a worker joined or left,
+    /// or a needed file was lost or found.
     pub fn missing() -> Self {
         Self { missing: true, ..Self::default() }
     }
@@ -64,7 +64,7 @@ impl Dirty {
         if condition { self } else { Self::default() }
     }
 
-    /// Returns what both name.
+    /// Returns the union of both.
     pub fn and(mut self, other: Self) -> Self {
         self += other;
         self
@@ -76,17 +76,17 @@ impl Dirty {
         self.missing
     }
 
-    /// Returns whether the missing files must be found, from now on as if they need not.
+    /// Returns whether the missing files must be found, and resets this.
     pub fn take_missing(&mut self) -> bool {
         take(&mut self.missing)
     }
 
-    /// Returns whether shards without a holder must be found, from now on as if they need not.
+    /// Returns whether shards without a holder must be found, and resets this.
     pub fn take_orphans(&mut self) -> bool {
         take(&mut self.orphans)
     }
 
-    /// Returns whether shards must be assigned to workers, from now on as if they need not.
+    /// Returns whether shards must be assigned to workers, and resets this.
     pub fn take_owners(&mut self) -> bool {
         take(&mut self.owners)
     }
@@ -96,7 +96,7 @@ impl Dirty {
         take(&mut self.copies)
     }
 
-    /// Returns whether the under-replicated files must be tried again, from now on as if they need not.
+    /// Returns whether the under-replicated files must be tried again, and resets this.
     pub fn take_targets(&mut self) -> bool {
         take(&mut self.targets)
     }

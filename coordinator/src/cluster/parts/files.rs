@@ -9,23 +9,23 @@ use fathom_layer::Digest;
 use fathom_proto::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A layer file, and the stores that have it.
+/// A layer file, and the stores that contain it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileHolders {
     /// The workers that have the file, alive or not.
     pub holders: BTreeSet<WorkerId>,
-    /// Size in bytes; 0 for a file of a committed layer that is known from the journal alone.
+    /// Size in bytes; 0 for a file of a committed layer that is known only from the journal.
     pub bytes: u64,
     /// The digest of the checksums of its cosets.
     pub digest: Digest,
 }
 
-/// The progress of an ordered copy.
+/// The progress of a commanded copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyState {
-    /// The copy was ordered, or the worker last reported it under way, at this time.
+    /// The copy was commanded, or the worker last reported it under way, at this time.
     Ordered(Millis),
-    /// The copy failed, and is not ordered again before this time.
+    /// The copy failed, and is not commanded again before this time.
     Failed(Millis),
 }
 
@@ -36,11 +36,11 @@ pub struct Files {
     /// The files of each worker, alive or not.
     held: BTreeMap<WorkerId, BTreeSet<Task>>,
     copies: BTreeMap<(Task, WorkerId), CopyState>,
-    /// The copies ordered from each worker, failed copies included.
+    /// The copies commanded from each worker, including failed ones.
     coming: BTreeMap<WorkerId, BTreeSet<Task>>,
     /// Files that are needed and that no live worker holds.
     missing: BTreeSet<Task>,
-    /// Files that some worker needs, and of which that worker can reach no holder: a third worker relays
+    /// Files that some worker needs, and none of whose holders that worker can reach: a third worker relays
     /// them.
     relayed: BTreeSet<Task>,
     /// Files that need more copies, and for which no worker could take one.
@@ -49,7 +49,7 @@ pub struct Files {
     tried: Millis,
 }
 
-/// The files of a worker that has none.
+/// The empty set, for a worker without files.
 static NONE: BTreeSet<Task> = BTreeSet::new();
 
 impl Files {
@@ -100,15 +100,15 @@ impl Files {
         &self.missing
     }
 
-    /// Returns whether some worker needs a file of which it can reach no holder.
+    /// Returns whether some worker needs a file and can reach none of its holders.
     pub fn is_relayed(&self, task: Task) -> bool {
         self.relayed.contains(&task)
     }
 
-    /// Notes a computed file. A new file has no holders yet.
+    /// Records a computed file. A new file has no holders yet.
     ///
     /// # Errors
-    /// The digest of the known file, if `digest` is another one.
+    /// The digest of the known file, if it differs from `digest`.
     pub fn note(&mut self, task: Task, bytes: u64, digest: Digest) -> Result<(), Digest> {
         let new = FileHolders { holders: BTreeSet::new(), bytes, digest };
         let file = self.known.entry(task).or_insert(new);
@@ -119,7 +119,7 @@ impl Files {
         Ok(())
     }
 
-    /// Adds a holder to a file, a worker or the shared store, and forgets the copy ordered from it. Ignores
+    /// Adds a holder to a file, a worker or the shared store, and forgets the copy commanded from it. Ignores
     /// unknown files.
     pub fn add_holder(&mut self, task: Task, worker: WorkerId) -> Dirty {
         let Some(file) = self.known.get_mut(&task) else {
@@ -127,7 +127,7 @@ impl Files {
         };
         file.holders.insert(worker);
         self.held.entry(worker).or_default().insert(task);
-        // A worker that could not reach this file may now be able to work again.
+        // A worker that could not reach this file may now be able to compute again.
         Dirty::missing()
             .only_if(self.missing.contains(&task))
             .and(Dirty::owners().only_if(self.relayed.contains(&task)))
@@ -143,8 +143,8 @@ impl Files {
         lost([task]).only_if(was_held)
     }
 
-    /// Notes that a worker is gone. It stays a holder of its files, because it may come back with them. The
-    /// copies ordered from it are forgotten.
+    /// Records that a worker is gone. It remains a holder of its files, because it may come back with them.
+    /// The copies commanded from it are forgotten.
     pub fn lose(&mut self, worker: WorkerId) -> Dirty {
         let coming = self.coming.remove(&worker).unwrap_or_default();
         for &task in &coming {
@@ -153,12 +153,12 @@ impl Files {
         Dirty::copies(coming).and(lost(self.held_by(worker).iter().copied()))
     }
 
-    /// Returns what must be reconsidered because a worker is to leave once others hold its files.
+    /// Returns what must be reconsidered because a worker must leave once others hold its files.
     pub fn evacuate(&self, worker: WorkerId) -> Dirty {
         Dirty::copies(self.held_by(worker).iter().copied())
     }
 
-    /// Forgets a file that may be wrong and is made again, with its copies. Returns `None` if the file was
+    /// Forgets a file that may be wrong and is recomputed, with its copies. Returns `None` if the file was
     /// unknown.
     pub fn discard(&mut self, task: Task) -> Option<Dirty> {
         self.forget(task).map(|_| Dirty::missing())
@@ -193,29 +193,29 @@ impl Files {
         }
     }
 
-    /// Returns the progress of a copy, or `None` if none was ordered.
+    /// Returns the progress of a copy, or `None` if none was commanded.
     pub fn copy(&self, task: Task, worker: WorkerId) -> Option<CopyState> {
         self.copies.get(&(task, worker)).copied()
     }
 
-    /// Returns the copies of a file that were ordered.
+    /// Returns the copies of a file that were commanded.
     pub fn copies_of(&self, task: Task) -> impl Iterator<Item = (WorkerId, CopyState)> {
         let all = (task, WorkerId([0; 16]))..=(task, WorkerId([u8::MAX; 16]));
         self.copies.range(all).map(|((_, worker), copying)| (*worker, *copying))
     }
 
-    /// Returns the files of which copies were ordered from a worker, failed copies included.
+    /// Returns the files that a worker was told to copy, including failed copies.
     pub fn coming_to(&self, worker: WorkerId) -> &BTreeSet<Task> {
         self.coming.get(&worker).unwrap_or(&NONE)
     }
 
-    /// Sets the progress of a copy that a worker takes.
+    /// Sets the progress of a copy by a worker.
     pub fn set_copy(&mut self, task: Task, worker: WorkerId, copying: CopyState) {
         self.copies.insert((task, worker), copying);
         self.coming.entry(worker).or_default().insert(task);
     }
 
-    /// Forgets that a copy was ordered from a worker.
+    /// Forgets that a worker was told to copy a file.
     pub fn forget_copy(&mut self, task: Task, worker: WorkerId) -> Dirty {
         self.remove_copy(task, worker);
         Dirty::copies([task])
@@ -228,7 +228,7 @@ impl Files {
         self.copies.remove(&(task, worker));
     }
 
-    /// Sets which needed files no live worker holds. Tasks begin only when none is missing.
+    /// Sets which needed files no live worker holds. Tasks start only when none is missing.
     pub fn set_missing(&mut self, missing: BTreeSet<Task>) -> Dirty {
         self.missing = missing;
         Dirty::all_workers()
@@ -240,7 +240,7 @@ impl Files {
         Dirty::copies(self.relayed.difference(&before).copied())
     }
 
-    /// Notes that a file needs more copies, and that no worker could take one.
+    /// Records that a file needs more copies, and that no worker could take one.
     pub fn note_under_replicated(&mut self, task: Task) {
         self.under_replicated.insert(task);
     }
@@ -250,8 +250,8 @@ impl Files {
         std::mem::take(&mut self.under_replicated)
     }
 
-    /// Has the under-replicated files tried again from time to time, because failed copies may be ordered
-    /// again after a while.
+    /// Lets the under-replicated files be tried again from time to time, because failed copies may be
+    /// commanded again after a while.
     pub fn retry(&mut self, now: Millis) -> Dirty {
         let is_due = now.since(self.tried) >= PAUSE;
         if is_due {
@@ -272,11 +272,11 @@ impl Files {
             };
         let is_held = |task, id| self.known.get(&task).is_some_and(|file| file.holders.contains(&id));
         let holders = self.known.values().map(|file| file.holders.len()).sum();
-        assert!(agree(&self.held, holders, &is_held), "who holds what: {:?}, {:?}", self.held, self.known);
+        assert!(agree(&self.held, holders, &is_held), "holders: {:?}, {:?}", self.held, self.known);
         let is_coming = |task, id| self.copies.contains_key(&(task, id));
         assert!(
             agree(&self.coming, self.copies.len(), &is_coming),
-            "what comes to whom: {:?}, {:?}",
+            "copies: {:?}, {:?}",
             self.coming,
             self.copies
         );

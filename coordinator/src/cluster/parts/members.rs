@@ -1,5 +1,5 @@
-//! The workers of a run: their sessions, what they last said of themselves, the commands that wait for them, and
-//! which of them rest.
+//! The workers of a run: their sessions, what they last reported about themselves, the commands that wait for
+//! them, and their backoff.
 
 use crate::cluster::event::{Command, LeaveReason, Millis, Progress, Registration, RequestId};
 use crate::cluster::parts::Dirty;
@@ -27,11 +27,11 @@ pub enum Presence {
 /// A worker. Only [`Members`] changes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worker {
-    /// The name that people read.
+    /// The display name.
     pub name: String,
     /// The address at which peers reach the worker.
     pub address: String,
-    /// The address of the session before, if it was another one.
+    /// The address of the previous session, if it was different.
     pub superseded: Option<String>,
     /// Kernel threads.
     pub threads: u32,
@@ -46,7 +46,7 @@ pub struct Worker {
     pub heard: Millis,
     /// The progress that the worker reported last.
     pub progress: Progress,
-    /// When the worker had last done something for its commands, or had none.
+    /// When the worker last made progress on its commands, or had none.
     pub moved: Millis,
     /// The speed of the worker, in states.
     pub rate: Rate<Millis>,
@@ -54,7 +54,7 @@ pub struct Worker {
     pub draining: bool,
     /// Whether an audit has shown that the worker computes wrong files.
     pub is_set_aside: bool,
-    /// Until this time the worker gets nothing to compute or to copy.
+    /// The worker gets nothing to compute or to copy until this time.
     pub backoff_until: Millis,
     /// Number of failures since the last success.
     pub strikes: u32,
@@ -62,9 +62,9 @@ pub struct Worker {
     pub struck: Option<Millis>,
     /// Peers that the worker could not reach.
     pub unreached: BTreeMap<WorkerId, Unreached>,
-    /// Whether a file that tasks read has no holder within the worker's reach.
+    /// Whether no holder of a file that tasks read is within the worker's reach.
     pub is_cut_off: bool,
-    /// Orders that wait until the worker asks.
+    /// Commands that wait until the worker asks for them.
     pub commands: Vec<Command>,
     /// The worker's request that waits for commands.
     pub poll: Option<PendingPoll>,
@@ -79,9 +79,9 @@ pub struct Worker {
 pub struct Members {
     known: BTreeMap<WorkerId, Worker>,
     by_session: BTreeMap<Session, WorkerId>,
-    /// Number of sessions begun in this epoch.
+    /// Number of sessions started in this epoch.
     sessions: u64,
-    /// When the coordinator last looked for silent workers.
+    /// When the coordinator last checked for silent workers.
     looked: Millis,
 }
 
@@ -118,7 +118,7 @@ impl Members {
 
     /// Returns a worker that is known to exist.
     fn worker(&mut self, id: WorkerId) -> &mut Worker {
-        self.known.get_mut(&id).expect("workers that were named once stay known")
+        self.known.get_mut(&id).expect("workers are never forgotten")
     }
 
     /// Adds a worker that is known from an earlier epoch.
@@ -135,22 +135,22 @@ impl Members {
     }
 
     /// Returns why a worker cannot register, if it cannot: another worker has its id, or a later registration
-    /// has come first.
+    /// has arrived first.
     pub fn refusal(&self, registration: &Registration) -> Option<String> {
         let Registration { worker: id, address, number, .. } = registration;
         let known = self.get(*id)?;
         if known.is_alive() && known.superseded.as_ref() == Some(address) && known.address != *address {
             return Some(format!(
-                "the worker at {} has the same id, {id}: a store was copied, or serves two workers; give each worker a store of its own, without the file worker-id of another",
+                "the worker at {} has the same id, {id}: a store was copied, or is used by two workers. Give each worker a separate store, without the file worker-id of another",
                 known.address
             ));
         }
         let has_passed = number.is_some_and(|number| known.has_passed(number));
-        has_passed.then(|| "a later registration of this worker has come first".into())
+        has_passed.then(|| "a later registration of this worker has arrived first".into())
     }
 
-    /// Begins the session of a worker that joins or comes back. A drained worker remains drained until it has
-    /// said that it left.
+    /// Starts the session of a worker that joins or comes back. A drained worker remains drained until it has
+    /// reported that it left.
     pub fn join(&mut self, now: Millis, session: Session, registration: &Registration) -> Dirty {
         let Registration { worker: id, name, address, threads, kernel, number, .. } = registration;
         let known = self.get(*id);
@@ -177,7 +177,8 @@ impl Members {
     }
 
     /// Ends the session of a worker, for the reason `presence`. Returns the request of the worker that waits
-    /// for commands. Orders and failures to reach peers are forgotten, also those of peers to reach the worker.
+    /// for commands. Commands, and failures to reach this worker or of this worker to reach peers, are
+    /// forgotten.
     ///
     /// # Panics
     /// If no worker with this id ever registered.
@@ -195,7 +196,7 @@ impl Members {
         (poll, Dirty::owners())
     }
 
-    /// Returns the worker of a session that lasts, and notes that it was heard.
+    /// Returns the worker of a session that lasts, and records the time of its message.
     pub fn touch(&mut self, now: Millis, session: Session) -> Option<WorkerId> {
         let id = self.of_session(session)?;
         let worker = self.worker(id);
@@ -203,15 +204,15 @@ impl Members {
         Some(id)
     }
 
-    /// Notes that a worker was heard, which may not know its session.
+    /// Records the time of a message of a worker that may not know its session.
     pub fn heard(&mut self, now: Millis, id: WorkerId) {
         self.worker(id).heard = now;
     }
 
     /// Returns the workers that were silent for longer than their lease.
     pub fn silent(&mut self, now: Millis, lease: Duration) -> Vec<WorkerId> {
-        // After a pause of the coordinator itself nobody counts as silent: the messages of workers may still
-        // be waiting to be handled.
+        // After a pause of the coordinator itself no worker counts as silent: the messages of workers may
+        // still be waiting to be handled.
         if now.since(self.looked) > lease / 2 {
             self.known.values_mut().for_each(|worker| (worker.heard, worker.moved) = (now, now));
         }
@@ -223,7 +224,7 @@ impl Members {
         self.iter().filter(|(_, worker)| is_over(worker)).map(|(id, _)| id).collect()
     }
 
-    /// Notes the progress that a worker reports.
+    /// Stores the progress that a worker reports.
     pub fn note_progress(&mut self, now: Millis, id: WorkerId, progress: Progress) {
         let worker = self.worker(id);
         worker.rate.note(now, progress.found_states);
@@ -233,7 +234,7 @@ impl Members {
         worker.progress = progress;
     }
 
-    /// Notes the number of a worker's report. Returns whether the report is new; 0 is the number of reports
+    /// Records the number of a worker's report. Returns whether the report is new; 0 is the number of reports
     /// that are not counted.
     pub fn takes_report(&mut self, id: WorkerId, number: u64) -> bool {
         let worker = self.worker(id);
@@ -244,13 +245,13 @@ impl Members {
         is_new
     }
 
-    /// Queues an command for a worker, to be sent when the worker next asks.
+    /// Queues a command for a worker, to be sent when the worker next asks.
     pub fn command(&mut self, id: WorkerId, command: Command) -> Dirty {
         self.worker(id).commands.push(command);
         Dirty::worker(id)
     }
 
-    /// Orders a worker to leave.
+    /// Tells a worker to leave.
     pub fn order_to_leave(&mut self, id: WorkerId, reason: LeaveReason) -> Dirty {
         self.worker(id).leaving = Some(reason);
         self.command(id, Command::Leave(reason))
@@ -261,7 +262,7 @@ impl Members {
         let worker = self.worker(id);
         let older = worker.poll.replace(poll);
         // A worker that asks although it was told to leave has lost that reply, so tell it again. But workers
-        // go on asking a coordinator that goes, until it is gone.
+        // keep asking a coordinator that is shutting down, until it is gone.
         if let Some(reason) = worker.leaving.filter(|reason| *reason != LeaveReason::CoordinatorGoes)
             && !worker.commands.contains(&Command::Leave(reason))
         {
@@ -278,7 +279,7 @@ impl Members {
         Some((poll, std::mem::take(&mut worker.commands)))
     }
 
-    /// Notes that a worker's request for commands is answered.
+    /// Records that a worker's request for commands is answered.
     pub fn answered(&mut self, id: WorkerId) {
         self.worker(id).poll = None;
     }
@@ -289,20 +290,20 @@ impl Members {
         self.known.values_mut().filter_map(|worker| worker.poll.take_if(is_over)).collect()
     }
 
-    /// Notes that a worker leaves once others hold its files.
+    /// Marks a worker to leave once others hold its files.
     pub fn drain(&mut self, id: WorkerId) -> Dirty {
         self.worker(id).draining = true;
         Dirty::owners()
     }
 
-    /// Notes that a worker computes wrong files: it computes nothing any more, and leaves once others hold
-    /// its files.
+    /// Quarantines a worker that computes wrong files: it computes nothing any more, and leaves once others
+    /// hold its files.
     pub fn quarantined(&mut self, id: WorkerId) -> Dirty {
         self.worker(id).is_set_aside = true;
         self.drain(id)
     }
 
-    /// Keeps the drained workers that are not wrong, if no other worker stays: they were to leave only
+    /// Undoes the draining of workers that are not wrong, if no other worker stays: they were to leave only
     /// because others would stay. Returns these workers.
     pub fn take_drains_back(&mut self) -> (Vec<WorkerId>, Dirty) {
         let is_kept = |worker: &Worker| worker.draining && !worker.is_set_aside && worker.leaving.is_none();
@@ -316,13 +317,13 @@ impl Members {
         (kept, dirty)
     }
 
-    /// Notes a success of a worker, which ends its failures in a row.
+    /// Records a success of a worker, which ends its failures in a row.
     pub fn note_success(&mut self, id: WorkerId) {
         self.worker(id).strikes = 0;
     }
 
-    /// Counts a failure of a worker. After several failures in a row the worker rests: returns their number
-    /// and the length of the rest.
+    /// Counts a failure of a worker. After several failures in a row the worker backs off: returns their
+    /// number and the length of the backoff.
     pub fn strike(&mut self, now: Millis, id: WorkerId) -> (Option<(u32, Duration)>, Dirty) {
         let worker = self.worker(id);
         if is_of_one_burst(worker.struck, now) {
@@ -338,13 +339,13 @@ impl Members {
         (Some((worker.strikes, rest)), Dirty::owners())
     }
 
-    /// Lets a worker rest: it gets nothing until then, and others take over its tasks.
+    /// Lets a worker back off: it gets nothing until then, and others take over its tasks.
     pub fn rest(&mut self, id: WorkerId, until: Millis) -> Dirty {
         self.worker(id).backoff_until = until;
         Dirty::owners()
     }
 
-    /// Ends the rests that are over.
+    /// Ends the backoffs that are over.
     pub fn end_rests(&mut self, now: Millis) -> Dirty {
         let mut is_over = false;
         for worker in self.known.values_mut() {
@@ -378,7 +379,7 @@ impl Members {
         Dirty::owners().and(Dirty::targets()).only_if(retried > 0)
     }
 
-    /// Notes whether a file that tasks read has no holder within a worker's reach.
+    /// Records whether no holder of a file that tasks read is within a worker's reach.
     pub fn set_cut_off(&mut self, id: WorkerId, is_cut_off: bool) {
         self.worker(id).is_cut_off = is_cut_off;
     }
@@ -389,12 +390,12 @@ impl Members {
         let mut alive = 0;
         for (id, worker) in self.iter() {
             let Presence::Alive(session) = worker.presence else { continue };
-            assert_eq!(self.by_session.get(&session), Some(&id), "whose session {session:?} is");
+            assert_eq!(self.by_session.get(&session), Some(&id), "owner of session {session:?}");
             alive += 1;
         }
         assert_eq!(self.by_session.len(), alive, "sessions of workers that are gone: {:?}", self.by_session);
         for (id, worker) in self.iter().filter(|(_, worker)| !worker.is_alive()) {
-            assert!(worker.poll.is_none(), "{id} is gone, and asks for commands");
+            assert!(worker.poll.is_none(), "{id} is gone, but asks for commands");
         }
     }
 }
@@ -412,7 +413,7 @@ impl Index<WorkerId> for Members {
 pub struct PendingPoll {
     /// The request.
     pub request: RequestId,
-    /// Number of tasks that the worker would take.
+    /// Number of tasks that the worker can take.
     pub tasks: u32,
     /// The version of the holder map that the worker has.
     pub version: u64,
@@ -450,10 +451,10 @@ impl Worker {
         }
     }
 
-    /// Returns whether a registration with these numbers of a process and of the registration comes too late:
-    /// a later one of the same process has come, or the worker has left, or has used the session of this very
-    /// registration before the session was lost. A message of an earlier process is not told apart from one
-    /// of a new process; the present process then registers again.
+    /// Returns whether a registration with these numbers of a process and of the registration is outdated: a
+    /// later one of the same process has arrived, or the worker has left, or has used the session of this
+    /// very registration before the session was lost. A message of an earlier process is not distinguished
+    /// from one of a new process; the present process then registers again.
     fn has_passed(&self, (process, number): (u64, u64)) -> bool {
         self.registration.is_some_and(|(last_process, last)| {
             let is_over = match self.presence {
@@ -480,23 +481,22 @@ impl Worker {
         self.is_alive() && !self.draining && self.leaving.is_none()
     }
 
-    /// Returns whether the worker can compute shards: it is willing, and within reach of all files that tasks
-    /// read.
+    /// Returns whether the worker can compute shards: it is willing, and can reach all files that tasks read.
     pub fn is_able(&self, now: Millis) -> bool {
         self.is_willing(now) && !self.is_cut_off
     }
 
-    /// Returns whether the worker can take copies: it stays, and does not rest.
+    /// Returns whether the worker can take copies: it stays, and is not in backoff.
     pub fn is_willing(&self, now: Millis) -> bool {
         self.is_staying() && self.backoff_until <= now
     }
 
-    /// Returns whether the worker has had commands for this time, and done nothing for them.
+    /// Returns whether the worker has had commands for this time, and made no progress on them.
     pub fn is_stuck(&self, now: Millis, time: Duration) -> bool {
         !self.progress.underway.is_empty() && now.since(self.moved) >= time
     }
 
-    /// Returns whether a peer is marked as out of this worker's reach.
+    /// Returns whether a peer is marked as unreachable for this worker.
     pub fn cannot_reach(&self, peer: WorkerId, now: Millis) -> bool {
         self.unreached.get(&peer).is_some_and(|unreached| unreached.is_marked(now))
     }

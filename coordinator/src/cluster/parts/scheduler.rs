@@ -1,5 +1,5 @@
 //! The layer under way: its tasks and those that recompute lost files, who computes them, and how far the
-//! layer is ahead of the sources that are given back.
+//! layer is ahead of the released sources.
 
 use crate::cluster::event::Millis;
 use crate::cluster::parts::Dirty;
@@ -15,19 +15,19 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     keep: Keep,
-    /// When the layer began.
+    /// When the layer started.
     begun: Millis,
     tasks: Tasks,
-    /// Shards whose sources were given back, so that they cannot be computed again.
+    /// Shards whose sources were released, so that they cannot be computed again.
     given: Releases,
     /// All shards before this number are done.
     done: u32,
-    /// Whether old layers of a shared store must be retired before more is made.
+    /// Whether old layers of a shared store must be retired before more is computed.
     is_behind: bool,
 }
 
 impl Scheduler {
-    /// Begins with a layer. `given_back` has the shards whose sources were given back, and whether an audit
+    /// Starts with a layer. `given_back` has the shards whose sources were released, and whether an audit
     /// agreed with the shard.
     pub fn new(
         depth: Depth,
@@ -45,7 +45,7 @@ impl Scheduler {
         }
     }
 
-    /// Begins the next layer: none of its tasks is begun.
+    /// Starts the next layer: none of its tasks is started.
     pub fn begin_next_layer(&mut self, now: Millis) -> Dirty {
         let (depth, order) = (self.depth().next(), Arc::clone(self.tasks.order()));
         let is_behind = self.is_behind;
@@ -58,7 +58,7 @@ impl Scheduler {
         self.tasks.depth()
     }
 
-    /// Returns when the layer began.
+    /// Returns when the layer started.
     pub fn begun(&self) -> Millis {
         self.begun
     }
@@ -73,18 +73,18 @@ impl Scheduler {
         &self.tasks
     }
 
-    /// Returns whether old layers of a shared store must be retired before more is made.
+    /// Returns whether old layers of a shared store must be retired before more is computed.
     pub fn is_behind(&self) -> bool {
         self.is_behind
     }
 
-    /// Notes whether old layers of a shared store must be retired before more is made.
+    /// Sets whether old layers of a shared store must be retired before more is computed.
     pub fn set_behind(&mut self, is_behind: bool) -> Dirty {
         let was_behind = std::mem::replace(&mut self.is_behind, is_behind);
         Dirty::all_workers().only_if(was_behind && !is_behind)
     }
 
-    /// Enters a shard that was made in an earlier epoch, with the worker that computed it, if known.
+    /// Enters a shard that was computed in an earlier epoch, with the worker that computed it, if known.
     pub fn restore(&mut self, report: ShardReport, maker: Option<WorkerId>) {
         self.given.note_made(report.task.shard);
         self.tasks.restore(report, maker);
@@ -96,7 +96,7 @@ impl Scheduler {
         Dirty::all_workers()
     }
 
-    /// Gives a task to a worker, perhaps to be made afresh. Returns the number of the attempt.
+    /// Assigns a task to a worker, perhaps to be recomputed. Returns the number of the attempt.
     ///
     /// # Panics
     /// If there is no such task.
@@ -104,13 +104,13 @@ impl Scheduler {
         self.tasks.begin(task, worker, is_afresh, now)
     }
 
-    /// Notes that a worker listed a task that it computes.
+    /// Records that a worker listed a task that it computes.
     pub fn hear(&mut self, task: Task, worker: WorkerId, now: Millis) {
         self.tasks.set(task, TaskProgress::Running(worker, now), now);
     }
 
     /// Enters the report of a task of the layer, with the worker that computed the shard, if known. Returns
-    /// the time from order to report.
+    /// the time from command to report.
     ///
     /// # Panics
     /// If there is no such task.
@@ -122,7 +122,7 @@ impl Scheduler {
         took
     }
 
-    /// Puts a task back into the queue, from which it is not given out before `not_before`.
+    /// Puts a task back into the queue, from which it is not assigned before `not_before`.
     pub fn wait(&mut self, task: Task, not_before: Millis) -> Dirty {
         if task.depth == self.depth() {
             self.given.unmade(task.shard);
@@ -131,7 +131,7 @@ impl Scheduler {
         self.tasks.owner(task).map_or_else(Dirty::all_workers, Dirty::worker).only_if(is_known)
     }
 
-    /// Keeps an attempt at a task that came to nothing.
+    /// Stores a failed attempt at a task.
     ///
     /// # Panics
     /// If there is no such task.
@@ -139,7 +139,7 @@ impl Scheduler {
         self.tasks.note_failed_attempt(task, attempt);
     }
 
-    /// Counts a failure of a kind that another attempt rarely mends. Returns the number of such failures.
+    /// Counts a failure of a kind that another attempt rarely fixes. Returns the number of such failures.
     ///
     /// # Panics
     /// If there is no such task.
@@ -147,7 +147,7 @@ impl Scheduler {
         self.tasks.note_failure(task)
     }
 
-    /// Notes that a worker found that the inputs of a task contradict each other. Returns the worker that
+    /// Records that a worker found that the inputs of a task contradict each other. Returns the worker that
     /// last found the same, if any.
     ///
     /// # Panics
@@ -167,12 +167,12 @@ impl Scheduler {
         Dirty::missing()
     }
 
-    /// Removes a task whose file is not needed any more.
+    /// Removes a task whose file is no longer needed.
     pub fn abandon_repair(&mut self, task: Task) {
         self.tasks.forget(task);
     }
 
-    /// Returns whether all shards of the layer are made, and enough workers hold them. Looks at each shard
+    /// Returns whether all shards of the layer are computed, and enough workers hold them. Checks each shard
     /// once, until [`Scheduler::recount`].
     pub fn is_layer_done(&mut self, is_held: impl Fn(Task) -> bool) -> bool {
         let (depth, shards) = (self.depth(), self.order().shards().len() as u32);
@@ -190,28 +190,28 @@ impl Scheduler {
         (0..self.done).map(move |shard| Task { depth, shard: ShardId(shard) })
     }
 
-    /// Notes that shards that were done may be so no longer.
+    /// Records that shards that were done may no longer be done.
     pub fn recount(&mut self) {
         self.done = 0;
     }
 
-    /// Returns the layer whose shards are given back while this one is computed, if the run does so.
+    /// Returns the layer whose shards are released while this one is computed, if the run does so.
     pub fn given_layer(&self) -> Option<Depth> {
         let older = self.depth().previous().and_then(Depth::previous);
         older.filter(|_| self.keep == Keep::Two)
     }
 
-    /// Returns whether a file was given back.
+    /// Returns whether a file was released.
     pub fn is_given_back(&self, task: Task) -> bool {
         self.given_layer() == Some(task.depth) && self.given.contains(task.shard)
     }
 
-    /// Returns the older layer once any of its shards was given back: it then counts as removed.
+    /// Returns the older layer once any of its shards was released: it then counts as removed.
     pub fn removed_layer(&self) -> Option<Depth> {
         self.given_layer().filter(|_| self.given.shards().next().is_some())
     }
 
-    /// Returns whether a shard of the layer can be computed again: its source was not given back.
+    /// Returns whether a shard of the layer can be computed again: its source was not released.
     pub fn can_be_made(&self, shard: ShardId) -> bool {
         !self.given.contains(shard)
     }
@@ -228,17 +228,17 @@ impl Scheduler {
         self.given.shards().map(move |shard| Task { depth, shard })
     }
 
-    /// Returns the shards that are made and whose sources still exist.
+    /// Returns the shards that are computed and whose sources still exist.
     pub fn ahead(&self) -> impl Iterator<Item = ShardId> {
         self.given.ahead()
     }
 
-    /// Returns whether sources must be given back before more shards are given out.
+    /// Returns whether sources must be released before more shards are assigned.
     pub fn is_full(&self) -> bool {
         self.given_layer().is_some() && self.given.is_full()
     }
 
-    /// Returns how many tasks of the layer may be given out.
+    /// Returns how many tasks of the layer may be assigned.
     pub fn room_ahead(&self) -> usize {
         if self.given_layer().is_some() { self.given.room(self.tasks.underway()) } else { usize::MAX }
     }
@@ -248,14 +248,14 @@ impl Scheduler {
         self.given.bound(self.order().shards().len() as u32, threads);
     }
 
-    /// Notes that a worker may take a copy of the source of a shard, to compute or to audit the shard.
+    /// Records that a worker may take a copy of the source of a shard, to compute or to audit the shard.
     pub fn note_reader(&mut self, task: Task, worker: WorkerId) {
         if task.depth == self.depth() && self.given_layer().is_some() {
             self.given.read_by(task.shard, worker);
         }
     }
 
-    /// Notes that an audit by another worker agreed with a shard.
+    /// Records that an audit by another worker agreed with a shard.
     pub fn note_audited(&mut self, shard: ShardId) {
         self.given.audited(shard);
     }
@@ -265,7 +265,7 @@ impl Scheduler {
         self.given.is_audited(shard)
     }
 
-    /// Notes that the source of a shard is given back. Returns the workers that may have a copy of it.
+    /// Records that the source of a shard is released. Returns the workers that may have a copy of it.
     pub fn give_back(&mut self, shard: ShardId) -> (BTreeSet<WorkerId>, Dirty) {
         let source = self.given_layer().map(|depth| Task { depth, shard });
         // The source may be waiting to be recomputed.

@@ -1,16 +1,16 @@
-//! Numbers that nobody outside can foresee.
+//! Numbers that are unpredictable from outside.
 
 use fathom_layer::Digest;
 
-/// The secret of a coordinator. From it follow the numbers of sessions, so that they cannot be guessed, and
-/// which shards are audited. All zeros in tests.
+/// The secret of a coordinator. The numbers of sessions are derived from it, so that they cannot be guessed,
+/// and so is the choice of audited shards. All zeros in tests.
 #[derive(Clone, Debug, Default)]
 pub struct Secret([u8; 32]);
 
 impl Secret {
     /// Returns a random secret.
     ///
-    /// # Errors
+    /// If the system provides no random bytes.
     /// If the system has no random bytes.
     pub fn random() -> Result<Self, getrandom::Error> {
         let mut secret = Self::default();
@@ -18,7 +18,7 @@ impl Secret {
         Ok(secret)
     }
 
-    /// Returns the number of what these bytes describe, one after another.
+    /// Returns the number derived from these byte strings, concatenated.
     pub fn number(&self, of: &[&[u8]]) -> u64 {
         let digest = Digest::new(&[&self.0[..], &of.concat()].concat());
         u64::from_le_bytes(*digest.0.first_chunk().expect("a digest has 32 bytes"))

@@ -1,4 +1,4 @@
-//! The end of a run: how it ends, and until when workers have time to leave.
+//! The end of a run: how it ends, and how long workers may take to leave.
 
 use crate::cluster::event::{Ending, LeaveReason, Millis};
 use std::time::Duration;
@@ -9,19 +9,19 @@ pub const GRACE: Duration = Duration::from_secs(30);
 /// How the run ends, if it does.
 #[derive(Clone, Debug, Default)]
 pub struct Shutdown {
-    /// How the run ends, and until when workers have time to leave.
+    /// How the run ends, and until when workers may leave.
     ending: Option<(Ending, Millis)>,
     /// Whether the run has ended.
     is_over: bool,
 }
 
 impl Shutdown {
-    /// Returns how the run ends; `None` if it does not end yet.
+    /// Returns how the run ends; `None` if it is not ending yet.
     pub fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref().map(|(ending, _)| ending)
     }
 
-    /// Begins to end the run. A run that is ending already keeps its ending, except that a failure replaces
+    /// Starts to end the run. A run that is already ending keeps its ending, except that a failure replaces
     /// it. [`Ending::Terminated`] then only ends the wait for workers. Returns whether the run was not ending
     /// before.
     pub fn begin(&mut self, now: Millis, ending: Ending) -> bool {
@@ -39,7 +39,7 @@ impl Shutdown {
         false
     }
 
-    /// Returns why workers are to leave, if they are. `clean` says whether they delete their files when the
+    /// Returns why workers must leave, if they must. `clean` says whether they delete their files when the
     /// run is complete.
     pub fn leave_reason(&self, clean: bool) -> Option<LeaveReason> {
         Some(match self.ending()? {
@@ -51,8 +51,7 @@ impl Shutdown {
         })
     }
 
-    /// Ends the run, unless workers that are still to be told have time left. Returns how the run ended,
-    /// once.
+    /// Ends the run, unless workers that must still be told have time left. Returns how the run ended, once.
     pub fn finish(&mut self, now: Millis, is_awaited: impl FnOnce() -> bool) -> Option<Ending> {
         let (ending, until) = self.ending.as_ref()?;
         let is_due = !self.is_over && (now >= *until || !is_awaited());

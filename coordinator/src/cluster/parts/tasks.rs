@@ -14,50 +14,50 @@ pub enum TaskProgress {
     /// No worker computes the task.
     #[default]
     Waiting,
-    /// A worker computes the task. The time is that of the order, or of the worker's last heartbeat that
+    /// A worker computes the task. The time is that of the command, or of the worker's last heartbeat that
     /// listed it.
     Running(WorkerId, Millis),
-    /// The report is in.
+    /// The report was received.
     Made(Arc<ShardReport>),
 }
 
 /// A task of the current layer, or a task that recomputes a lost file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskState {
-    /// Number of times the task was given out in this epoch.
+    /// Number of times the task was assigned in this epoch.
     pub attempts: u32,
-    /// Number of failures of a kind that another attempt rarely mends.
+    /// Number of failures of a kind that another attempt rarely fixes.
     pub failures: u32,
     /// The worker that last found that the inputs of the task contradict each other.
     pub contradicted_by: Option<WorkerId>,
-    /// The task is not given out before this time.
+    /// The task is not assigned before this time.
     pub not_before: Millis,
-    /// When the task was last given out.
+    /// When the task was last assigned.
     pub given: Millis,
-    /// Whether the task was last given out to be made afresh, whatever file there is.
+    /// Whether the task was last assigned as a recomputation, which ignores existing files.
     pub is_afresh: bool,
     /// The worker that computed the shard, if known.
     pub maker: Option<WorkerId>,
-    /// Time from order to report.
+    /// Time from command to report.
     pub took: Option<Duration>,
-    /// The newest attempts that came to nothing, oldest first.
+    /// The newest failed attempts, oldest first.
     pub failed: VecDeque<FailedAttempt>,
     /// The progress of the task.
     pub making: TaskProgress,
 }
 
-/// An attempt at a task that came to nothing.
+/// A failed attempt at a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedAttempt {
     /// The worker that made the attempt.
     pub worker: WorkerId,
-    /// When the coordinator learnt that.
+    /// When the coordinator learned of the failure.
     pub at: Millis,
     /// The kind of failure; `None` if the worker left or was lost.
     pub failure: Option<FailureKind>,
 }
 
-/// The most failed attempts at a task that are kept.
+/// Maximum number of failed attempts at a task that are kept.
 const MAX_FAILED: usize = 8;
 
 impl TaskState {
@@ -75,7 +75,7 @@ impl TaskState {
 pub struct Tasks {
     /// The depth of the current layer.
     depth: Depth,
-    /// The order in which the tasks of the current layer are given out.
+    /// The order in which the tasks of the current layer are assigned.
     order: Arc<ShardOrder>,
     known: BTreeMap<Task, TaskState>,
     /// The worker that should compute each shard of the current layer, by shard.
@@ -89,12 +89,12 @@ pub struct Tasks {
     underway: usize,
 }
 
-/// The running tasks of a worker that has none, and the waiting ones.
+/// The empty sets, for a worker without running or waiting tasks.
 static NONE: BTreeSet<Task> = BTreeSet::new();
 static NO_PLACES: BTreeSet<u32> = BTreeSet::new();
 
 impl Tasks {
-    /// Returns the tasks of a layer, none of them begun, without owners.
+    /// Returns the tasks of a layer, none of them started, without owners.
     pub(super) fn of_layer(depth: Depth, order: Arc<ShardOrder>) -> Self {
         let tasks = || order.shards().iter().map(|&shard| Task { depth, shard });
         Self {
@@ -119,12 +119,12 @@ impl Tasks {
         self.depth
     }
 
-    /// Returns the order in which the tasks of the current layer are given out.
+    /// Returns the order in which the tasks of the current layer are assigned.
     pub fn order(&self) -> &Arc<ShardOrder> {
         &self.order
     }
 
-    /// Returns whether the report of a task is in.
+    /// Returns whether the report of a task was received.
     pub fn is_made(&self, task: Task) -> bool {
         self.get(task).is_some_and(|state| state.report().is_some())
     }
@@ -165,7 +165,7 @@ impl Tasks {
         }
     }
 
-    /// Returns the waiting tasks that a worker owns, in the order in which they are given out.
+    /// Returns the waiting tasks that a worker owns, in the order in which they are assigned.
     pub fn queue(&self, worker: WorkerId) -> impl DoubleEndedIterator<Item = Task> + ExactSizeIterator {
         let places = self.queues.get(&worker).unwrap_or(&NO_PLACES).iter();
         places.map(|&place| Task { depth: self.depth, shard: self.order.shards()[place as usize] })
@@ -196,8 +196,8 @@ impl Tasks {
         }
     }
 
-    /// Changes the progress of a task. A waiting task is not given out before `not_before`. Returns the
-    /// former progress, or `None` if there is no such task.
+    /// Changes the progress of a task. A waiting task is not assigned before `not_before`. Returns the
+    /// previous progress, or `None` if there is no such task.
     pub(super) fn set(
         &mut self,
         task: Task,
@@ -235,7 +235,7 @@ impl Tasks {
         }
     }
 
-    /// Gives a task to a worker, perhaps to be made afresh. Returns the number of the attempt.
+    /// Assigns a task to a worker, perhaps to be recomputed. Returns the number of the attempt.
     ///
     /// # Panics
     /// If there is no such task.
@@ -248,7 +248,7 @@ impl Tasks {
         state.attempts
     }
 
-    /// Enters a shard that was made in an earlier epoch, with the worker that computed it, if known.
+    /// Enters a shard that was computed in an earlier epoch, with the worker that computed it, if known.
     ///
     /// # Panics
     /// If there is no such task.
@@ -258,7 +258,7 @@ impl Tasks {
         self.expected(task).maker = maker;
     }
 
-    /// Notes which worker computed a task. Returns the time from order to report.
+    /// Records which worker computed a task. Returns the time from command to report.
     ///
     /// # Panics
     /// If there is no such task.
@@ -269,7 +269,7 @@ impl Tasks {
         took
     }
 
-    /// Counts a failure of a kind that another attempt rarely mends. Returns the number of such failures.
+    /// Counts a failure of a kind that another attempt rarely fixes. Returns the number of such failures.
     ///
     /// # Panics
     /// If there is no such task.
@@ -279,7 +279,7 @@ impl Tasks {
         state.failures
     }
 
-    /// Keeps an attempt that came to nothing.
+    /// Stores a failed attempt.
     ///
     /// # Panics
     /// If there is no such task.
@@ -291,7 +291,7 @@ impl Tasks {
         }
     }
 
-    /// Notes that a worker found that the inputs of a task contradict each other. Returns the worker that
+    /// Records that a worker found that the inputs of a task contradict each other. Returns the worker that
     /// last found the same, if any.
     ///
     /// # Panics
@@ -301,7 +301,7 @@ impl Tasks {
     }
 
     fn expected(&mut self, task: Task) -> &mut TaskState {
-        self.known.get_mut(&task).expect("only tasks that are known are given out")
+        self.known.get_mut(&task).expect("only known tasks are assigned")
     }
 
     /// Adds a task that recomputes a lost file. Returns whether it is new.
@@ -330,7 +330,7 @@ impl Tasks {
             self.running.iter().flat_map(|(worker, tasks)| tasks.iter().map(move |task| (worker, task)));
         assert_eq!(self.underway, self.running.values().map(BTreeSet::len).sum::<usize>());
         for task in queued {
-            assert!(self.known.contains_key(&task), "{task:?} waits, and is no task");
+            assert!(self.known.contains_key(&task), "{task:?} waits, but is not a task");
         }
         for (worker, task) in running {
             let is_there = self
@@ -338,10 +338,10 @@ impl Tasks {
                 .get(task)
                 .is_some_and(|state| matches!(state.making, TaskProgress::Running(at, _) if at == *worker));
             assert!(is_there, "{task:?} does not know that it runs at {worker}");
-            assert!(is_alive(*worker), "{task:?} runs at {worker}, who is gone");
+            assert!(is_alive(*worker), "{task:?} runs at {worker}, which is gone");
         }
         for (&task, state) in &self.known {
-            assert!(task.depth <= self.depth, "{task:?} lies ahead of depth {}", self.depth);
+            assert!(task.depth <= self.depth, "{task:?} is ahead of depth {}", self.depth);
             let is_queued = match self.owner(task) {
                 Some(owner) => {
                     let queue = self.queues.get(&owner);

@@ -1,8 +1,8 @@
 //! What an event changes.
 //!
 //! [`State::apply`] is pure: the time is an argument, and the call only changes the state and returns the
-//! effects to carry out, in order. First the event changes what is known. Then [`State::reconcile`] commits the
-//! layer, commands copies, has lost files computed again, and gives waiting workers their commands.
+//! effects to carry out, in order. First the event changes the state. Then [`State::reconcile`] commits the
+//! layer, commands copies, schedules lost files to be recomputed, and gives waiting workers their commands.
 
 use crate::cluster::event::{Effect, Ending, Event, MadeShard, Millis, NoteKind, Reply, note};
 use crate::cluster::parts::{Dirty, PendingPoll, Presence};
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// A request for commands is answered after this time, even if there are none.
 const MAX_WAIT: Duration = Duration::from_secs(20);
-/// Reports are made durable after this time. Until then the files in the stores stand for them.
+/// Reports are made durable after this time. Until then the files in the stores preserve them.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
 
 impl State {
@@ -64,9 +64,9 @@ impl State {
             }
             Event::Stop(request) => {
                 let said = match self.members.alive().count() {
-                    0 => "stopping: no worker is there".into(),
-                    1 => "stopping: 1 worker stops at the next coset".into(),
-                    workers => format!("stopping: {workers} workers stop at the next coset"),
+                    0 => "stopping: no worker is connected".into(),
+                    1 => "stopping: 1 worker will stop at the next coset".into(),
+                    workers => format!("stopping: {workers} workers will stop at the next coset"),
                 };
                 effects.push(Effect::Reply(request, Reply::Said(said)));
                 self.end(now, Ending::Stopped, &mut effects);
@@ -92,7 +92,7 @@ impl State {
         effects.extend(older.map(|poll| Effect::Reply(poll.request, Reply::Orders(Vec::new(), None))));
     }
 
-    /// Begins to end the run: see [`Shutdown::begin`](crate::cluster::parts::Shutdown::begin).
+    /// Starts to end the run: see [`Shutdown::begin`](crate::cluster::parts::Shutdown::begin).
     pub(super) fn end(&mut self, now: Millis, ending: Ending, effects: &mut Vec<Effect>) {
         self.audits.clear();
         if self.shutdown.begin(now, ending) {
@@ -100,8 +100,8 @@ impl State {
         }
     }
 
-    /// Does what follows from the time alone: silent workers are lost, requests for commands are answered,
-    /// reports are made durable, and those who rested or could not be reached are tried again.
+    /// Does what follows only from the time: silent workers are lost, requests for commands are answered,
+    /// reports are made durable, and workers and peers whose backoff is over are tried again.
     fn tick(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         for id in self.members.silent(now, self.rules.lease) {
             self.remove_worker(now, id, Presence::Lost, NoteKind::Lost, effects);
@@ -116,11 +116,11 @@ impl State {
         self.give_back(effects);
         self.dirty += self.members.retry_peers(now).and(self.members.end_rests(now));
         self.dirty += self.files.retry(now);
-        // Tasks and audits that were to wait may be given out now.
+        // Tasks and audits that had to wait may be assigned now.
         self.dirty += Dirty::all_workers();
     }
 
-    /// Makes the reports durable that are not yet.
+    /// Makes the reports durable that are not durable yet.
     pub(super) fn save(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let shards = self.commit.take_unsaved(now);
         let depth = self.depth();

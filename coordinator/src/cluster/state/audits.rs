@@ -1,16 +1,16 @@
 //! Audits: shards that are computed twice, to find workers whose reports are wrong.
 //!
 //! At least one shard of each depth, chosen at random, is computed again by another worker, or by the same
-//! worker if there is no other. The audit uses another engine if there is one and time permits. The depth is
+//! worker if there is no other. The audit uses another kernel if there is one and time permits. The depth is
 //! committed only after the audits agree, so that nothing is built on a wrong shard. If the two results
-//! differ, a third worker decides. A worker that was wrong is set aside: it computes nothing any more, its
+//! differ, a third worker decides. A worker that was wrong is quarantined: it computes nothing any more, its
 //! shards of the current layer are computed again, and it leaves once others hold its files. Without a third
 //! worker the run ends with a message.
 //!
 //! Audits take at most the [share](crate::cluster::state::Rules::audit) of the time of all shards, or `FREE`
-//! if that is more. This limit comes before the rule of one shard a depth: where a single shard takes longer
-//! than the time left, it is not audited. With a share of all, every shard is audited, whatever time that
-//! takes.
+//! if that is more. This limit takes precedence over the rule of one shard per depth: if a single shard takes
+//! longer than the remaining time, it is not audited. With a share of 100%, every shard is audited, however
+//! long that takes.
 
 use crate::cluster::event::{Command, Effect, MadeShard, Millis, NoteKind, note_of};
 use crate::cluster::parts::{Audit, Finding, PARTS, Worker};
@@ -21,14 +21,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl State {
-    /// Returns a number for each shard that nobody can foresee, because it depends on the secret.
+    /// Returns an unpredictable number for each shard, which depends on the secret.
     fn lot(&self, what: &[u8], task: Task) -> u64 {
         let (depth, shard) = (task.depth.0.to_le_bytes(), task.shard.0.to_le_bytes());
         self.secret.number(&[what, &depth, &shard])
     }
 
-    /// Returns whether a shard of the current layer is drawn for an audit: one shard of each depth is, and of
-    /// the others as many as the share says.
+    /// Returns whether a shard of the current layer is selected for an audit: one shard of each depth is, and
+    /// of the others the given share.
     fn is_drawn(&self, task: Task) -> bool {
         let share = u64::from(self.rules.audit);
         let depth = Task { depth: task.depth, shard: ShardId(0) };
@@ -37,8 +37,8 @@ impl State {
             && (chosen == u64::from(task.shard.0) || self.lot(b"shard", task) % u64::from(PARTS) < share)
     }
 
-    /// Opens an audit of a shard that was just made, if the shard is drawn and there is time, or if
-    /// its result is suspected.
+    /// Opens an audit of a shard that was just computed, if the shard is selected and there is time, or if
+    /// its result is suspect.
     pub(super) fn draw(&mut self, maker: Option<WorkerId>, report: &ShardReport, took: Duration) {
         self.audits.note_shard(took);
         let is_drawn = self.is_drawn(report.task) && self.audits.have_time(took, self.rules.audit);
@@ -47,12 +47,12 @@ impl State {
         }
     }
 
-    /// Opens audits again for the shards of the current layer that were made in an earlier epoch: the open
-    /// audits of that epoch were lost.
+    /// Opens audits again for the shards of the current layer that were computed in an earlier epoch: the
+    /// open audits of that epoch were lost.
     pub fn draw_again(&mut self) {
         let is_audited = |task| self.is_drawn(task) || self.audits.is_doubted(task);
         let made = self.tasks().reports().filter(|(report, _)| is_audited(report.task));
-        // A shard whose source was given back cannot be computed again.
+        // A shard whose source was released cannot be computed again.
         let made = made.filter(|(report, _)| self.scheduler.can_be_made(report.task.shard));
         let made: Vec<MadeShard> = made.map(|(report, maker)| (Arc::clone(report), maker)).collect();
         for (report, maker) in made {
@@ -60,7 +60,7 @@ impl State {
         }
     }
 
-    /// Gives a worker an audit, if there is one that it may do.
+    /// Assigns an audit to a worker, if there is one that it may do.
     pub(super) fn give_audit(
         &mut self,
         now: Millis,
@@ -83,9 +83,9 @@ impl State {
         Some(Command::Audit(task, attempt, other_than))
     }
 
-    /// Returns whether a worker may audit a shard: it has not computed the shard yet, or there is nobody else.
-    /// A shard of which two results differed is not left to its maker while a worker of this run may come
-    /// back.
+    /// Returns whether a worker may audit a shard: it has not computed the shard yet, or there is no other
+    /// worker. A shard with two different results is not left to its producer while a worker of this run may
+    /// come back.
     fn may_audit(&self, id: WorkerId, task: Task, audit: &Audit, now: Millis) -> bool {
         let is_doubted = self.audits.is_doubted(task);
         let may_come = |worker: &Worker| is_doubted && !worker.is_set_aside;
@@ -95,14 +95,14 @@ impl State {
         !self.has_found(id, task, audit) || (audit.other.is_none() && !self.members.iter().any(is_other))
     }
 
-    /// Returns whether a worker has computed a shard, or may have: a result of its own says nothing more.
+    /// Returns whether a worker has computed a shard, or may have: another result of it proves nothing.
     pub(super) fn has_found(&self, id: WorkerId, task: Task, audit: &Audit) -> bool {
         self.may_have_made(id, task, audit.maker)
             || audit.other.as_ref().is_some_and(|(other, _)| *other == id)
     }
 
-    /// Returns whether a worker made a shard or, if the maker is not known, may have made it: it holds the
-    /// file.
+    /// Returns whether a worker computed a shard or, if the producer is unknown, may have computed it: it
+    /// holds the file.
     pub(super) fn may_have_made(&self, id: WorkerId, task: Task, maker: Option<WorkerId>) -> bool {
         let is_held = || self.files.holders(task).any(|of| of == id || of == WorkerId::SHARED_STORE);
         maker.map_or_else(is_held, |maker| maker == id)

@@ -27,12 +27,12 @@ impl State {
         self.files.set_bytes(task, bytes);
     }
 
-    /// Notes that an audit by another worker agreed with a shard.
+    /// Records that an audit by another worker agreed with a shard.
     pub(in crate::cluster) fn note_audited(&mut self, shard: ShardId) {
         self.scheduler.note_audited(shard);
     }
 
-    /// Lets a worker rest until then.
+    /// Lets a worker back off until then.
     pub(in crate::cluster) fn rest_until(&mut self, id: WorkerId, until: Millis) {
         self.dirty += self.members.rest(id, until);
     }
@@ -45,25 +45,25 @@ impl State {
         let is_made = |task| self.tasks().is_made(task);
         self.audits.check(is_made, |worker| self.members.is_alive(worker));
         for (task, _) in self.tasks().iter().filter(|(_, state)| state.report().is_some()) {
-            assert!(self.files.contains(task), "{task:?} is made, and no file");
+            assert!(self.files.contains(task), "{task:?} is computed, but has no file");
         }
         for (id, _) in self.members.iter().filter(|(_, worker)| !worker.is_alive()) {
-            assert!(self.files.coming_to(id).is_empty(), "{id} is gone, and copies come to it");
+            assert!(self.files.coming_to(id).is_empty(), "{id} is gone, but copies are sent to it");
         }
         self.check_reconciled();
     }
 
-    /// Panics if something has changed, and what depends on it was not reconsidered.
+    /// Panics if something has changed, and its consequences were not reconsidered.
     fn check_reconciled(&self) {
         if self.dirty.has_missing() {
             return;
         }
-        assert_eq!(*self.files.missing(), self.find_missing(), "files went missing, or were found");
+        assert_eq!(*self.files.missing(), self.find_missing(), "the missing files have changed");
         for task in self.scheduler.done() {
             assert!(self.is_done(task), "{task:?} is no longer done");
         }
         if self.ending().is_none() {
-            assert_eq!(self.find_orphans(), [], "shards without a holder are not made again");
+            assert_eq!(self.find_orphans(), [], "shards without a holder are not recomputed");
         }
     }
 }

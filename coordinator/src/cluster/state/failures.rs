@@ -1,23 +1,24 @@
 //! The handling of failed commands.
 //!
-//! Each kind of failure has a bound. Beyond the bound there is another way, or the run ends with a message:
+//! Each kind of failure has a bound. Beyond the bound there is an alternative, or the run ends with a
+//! message:
 //!
 //! - Stopped, or copy failed: tried again after [`PAUSE`]. After [`MAX_STRIKES`] failures in a row the
-//!   worker rests, and others take over; each further failure doubles the rest, up to [`MAX_BACKOFF`].
-//! - Command lost: given out again at once. The bound is that of stopped tasks.
+//!   worker backs off, and others take over; each further failure doubles the backoff, up to [`MAX_BACKOFF`].
+//! - Command lost: given again immediately. The bound is that of stopped tasks.
 //! - Peer unreachable: the task is tried again after [`PAUSE`]. After [`MAX_UNREACHED`] failures the pair of
 //!   workers is marked for [`RETRY`]. A worker that cannot reach a file that tasks read computes nothing, and
 //!   a third worker takes a copy of that file; `status` names the pair.
 //! - File damaged: the file is discarded, and copied from another holder or computed again. The bound is that
 //!   of stopped tasks.
-//! - Disk full: the worker rests for [`REST`], each time; `status` says when all workers rest.
+//! - Disk full: the worker backs off for [`REST`], each time; `status` says when all workers back off.
 //! - Report implausible: the report is refused, and the shard is computed again, by others if there are any.
 //!   The bound is that of other failures.
-//! - Contradiction: the worker rests, and another worker computes the shard. If a second worker finds a
+//! - Contradiction: the worker backs off, and another worker computes the shard. If a second worker finds a
 //!   contradiction too, or there is no other worker, the run ends with the message.
 //! - An audit fails: it is tried again after [`PAUSE`]. After five failures the shard is not audited, and the
 //!   log says so.
-//! - Orders that neither end nor fail, on a worker whose heart beats: its disk may hang. After [`STALL`]
+//! - Commands that neither end nor fail, on a worker whose heart beats: its disk may hang. After [`STALL`]
 //!   without any progress the worker counts as lost, and others take over; `status` names it before.
 //! - Other failures: the task is tried again after [`PAUSE`], by others if there are any. After
 //!   [`MAX_FAILURES`] failures of one task the run ends with the message.
@@ -38,9 +39,9 @@ use fathom_engine::run::Task;
 use fathom_proto::{Failure, WorkerId};
 use std::time::Duration;
 
-/// Number of failures of one task, of a kind that another attempt rarely mends, after which the run ends.
+/// Number of failures of one task, of a kind that another attempt rarely fixes, after which the run ends.
 pub(in crate::cluster) const MAX_FAILURES: u32 = 5;
-/// Time without any progress after which a worker that has commands counts as lost. A worker that asks all
+/// Time without any progress after which a worker that has commands counts as lost. A worker that tries all
 /// holders of a file three times, each in vain, is done sooner.
 pub(in crate::cluster) const STALL: Duration = Duration::from_secs(15 * 60);
 
@@ -87,7 +88,7 @@ impl State {
 
     /// Handles a task whose inputs contradict each other, according to one worker. The memory of that worker
     /// may be at fault, or the worker may lie. The run ends when a second worker finds the same, or if there
-    /// is no second worker. A worker that rests counts as one that is there.
+    /// is no second worker. A worker in backoff counts as present.
     fn contradicted(
         &mut self,
         now: Millis,
@@ -106,7 +107,7 @@ impl State {
         }
     }
 
-    /// Handles a task that failed in a way that another attempt rarely mends.
+    /// Handles a task that failed in a way that another attempt rarely fixes.
     pub(super) fn refused(
         &mut self,
         now: Millis,
@@ -122,24 +123,24 @@ impl State {
         }
         if self.scheduler.note_failure(task) >= MAX_FAILURES {
             let message = format!(
-                "shard {} of depth {} failed {MAX_FAILURES} times, last with: {message}",
+                "shard {} of depth {} failed {MAX_FAILURES} times; last error: {message}",
                 task.shard, task.depth
             );
             self.end(now, Ending::Failed(message), effects);
         }
     }
 
-    /// Lets a worker rest: it gets nothing for a while, and others take over its tasks.
+    /// Lets a worker back off: it gets nothing for a while, and others take over its tasks.
     pub(super) fn rest(&mut self, now: Millis, id: WorkerId) {
         self.dirty += self.members.rest(id, now.after(REST));
     }
 
-    /// Counts a failure of a worker. After several failures in a row the worker rests.
+    /// Counts a failure of a worker. After several failures in a row the worker backs off.
     pub(super) fn strike(&mut self, now: Millis, id: WorkerId, effects: &mut Vec<Effect>) {
         let (rest, dirty) = self.members.strike(now, id);
         self.dirty += dirty;
         if let Some((strikes, rest)) = rest {
-            let detail = format!("{strikes} failures in a row, rests for {} s", rest.as_secs());
+            let detail = format!("{strikes} failures in a row; backs off for {} s", rest.as_secs());
             effects.push(note_of_worker(NoteKind::Rests, id, Some(detail)));
         }
     }
@@ -149,14 +150,14 @@ impl State {
         let stalled = self.members.alive().filter(|(_, worker)| worker.is_stuck(now, STALL));
         for id in stalled.map(|(id, _)| id).collect::<Vec<_>>() {
             let (name, minutes) = (&self.members[id].name, STALL.as_secs() / 60);
-            let detail = format!("{name} has commands, and has done nothing for them for {minutes} min");
+            let detail = format!("{name} has made no progress on its commands for {minutes} min");
             effects.push(note_of_worker(NoteKind::Stuck, id, Some(detail)));
             self.remove_worker(now, id, Presence::Lost, NoteKind::Lost, effects);
         }
     }
 
-    /// Notes that a worker could not fetch a file from the holders at some addresses. A holder that has
-    /// meanwhile begun again elsewhere is not to blame.
+    /// Records that a worker could not fetch a file from the holders at some addresses. A holder that has
+    /// restarted at another address in the meantime is not to blame.
     pub(super) fn unreached(
         &mut self,
         now: Millis,
@@ -166,7 +167,7 @@ impl State {
         message: &str,
         effects: &mut Vec<Effect>,
     ) {
-        // A shared store, which has no address, is no worker.
+        // A shared store, which has no address, is not a worker.
         let was_asked = |peer: &WorkerId| {
             *peer != id && self.members.get(*peer).is_some_and(|peer| addresses.contains(&peer.address))
         };
@@ -198,9 +199,9 @@ impl State {
         self.shards().map(|shard| Task { depth: newest, shard }).filter(is_beyond).collect()
     }
 
-    /// Handles a damaged file: its holder is ordered to delete it. Returns whether this counts as a failure
-    /// of the reporter. It does not if the deletion is ordered already, since several tasks may find the same
-    /// damage.
+    /// Handles a damaged file: its holder is told to delete it. Returns whether this counts as a failure of
+    /// the reporter. It does not if the deletion has been commanded already, since several tasks may find the
+    /// same damage.
     pub(super) fn damaged(
         &mut self,
         reporter: WorkerId,
@@ -222,13 +223,13 @@ impl State {
         }
         let was_held = self.files.holders(file).any(|of| of == holder);
         self.dirty += self.files.remove_holder(file, holder);
-        // What the worker is making or copying right now is newer than the damage, and stays: if it were
-        // deleted, a report on its way would say that it is there.
+        // A file that the worker is computing or copying now is newer than the damage, and is kept: if it
+        // were deleted, a report on its way would claim that it exists.
         let is_coming = self.is_copied(file, holder) || self.tasks().running(holder).contains(&file);
         match self.members.get(holder) {
             None if was_held => effects.push(Effect::DiscardShared(file)),
-            // The worker's own file may be unknown here, for example if an earlier order to discard it was
-            // lost. Such a file is discarded too, because it is in the worker's way.
+            // The worker's own file may be unknown here, for example if an earlier command to discard it was
+            // lost. Such a file is discarded too, because it blocks the worker.
             Some(_) if (was_held || address.is_none()) && !is_coming => {
                 self.order(holder, Command::Discard(self.stored(file)));
             }
@@ -238,7 +239,7 @@ impl State {
         true
     }
 
-    /// Returns whether a worker copies a file right now.
+    /// Returns whether a worker is copying a file now.
     pub(super) fn is_copied(&self, file: Task, worker: WorkerId) -> bool {
         matches!(self.files.copy(file, worker), Some(CopyState::Ordered(_)))
     }

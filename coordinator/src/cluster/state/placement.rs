@@ -1,11 +1,11 @@
 //! Which worker computes which shard.
 //!
-//! Each worker has a contiguous piece of the run's [order](fathom_engine::run::ShardOrder), in which neighbours share
-//! sources; pieces stay with the workers that hold the most of them. A shard goes to the worker with its
-//! piece, unless that worker would have more than its share of the bytes by more than one shard. Then the
-//! shard stays with a holder of its files that is below its share, and else goes to another worker below its
-//! share. A worker without tasks takes over tasks that others have not begun, but only in a layer that takes
-//! long enough to be worth the copying.
+//! Each worker has a contiguous piece of the run's [order](fathom_engine::run::ShardOrder), in which
+//! neighbours share sources; pieces stay with the workers that hold the most of them. A shard goes to the
+//! worker with its piece, unless that worker would exceed its share of the bytes by more than one shard. Then
+//! the shard stays with a holder of its files that is below its share, or else goes to another worker below
+//! its share. A worker without tasks takes over tasks that others have not started, but only in a layer that
+//! takes long enough to justify the copying.
 
 use crate::cluster::event::Millis;
 use crate::cluster::parts::{FileHolders, Worker};
@@ -22,7 +22,7 @@ const WORTH_TAKING_OVER: Duration = Duration::from_secs(1);
 /// The constant part of a shard's weight, in bytes: some work is the same for all shards.
 const SHARD_BYTES: u64 = 4096;
 
-/// A worker that stays.
+/// A worker that is not leaving.
 struct Candidate {
     id: WorkerId,
     threads: u32,
@@ -30,7 +30,7 @@ struct Candidate {
     is_able: bool,
     /// The weight of its shards so far, in bytes.
     load: u64,
-    /// The weight that it should have, in bytes.
+    /// The target weight, in bytes.
     share: u64,
 }
 
@@ -52,7 +52,7 @@ impl State {
         self.dirty += self.scheduler.deal(owners);
     }
 
-    /// Finds the workers that cannot reach a file that tasks read, and the files of which another copy would
+    /// Finds the workers that cannot reach a file that tasks read, and the files for which another copy would
     /// help.
     fn find_cut_off(&mut self, now: Millis) {
         let ids: Vec<WorkerId> = self.members.alive().map(|(id, _)| id).collect();
@@ -99,7 +99,7 @@ impl State {
             self.scheduler.order().shards().iter().map(|shard| shard.0 as usize).collect();
         for by_piece in [true, false] {
             rest.retain(|&shard| {
-                // A shard that is made counts for its maker.
+                // A computed shard counts for its producer.
                 let is_made = own[shard].filter(is_held).is_some();
                 let wish = if by_piece && !is_made { &pieces[shard..=shard] } else { &homes[shard] };
                 let able = wish.iter().copied().filter(|&at| candidates[at].is_able);
@@ -114,7 +114,7 @@ impl State {
                 owner.is_none()
             });
         }
-        // Fill the workers up to their shares; the last worker takes what rounding leaves.
+        // Fill the workers up to their shares; the last worker takes the rounding remainder.
         candidates.retain(|candidate| candidate.is_able);
         candidates.sort_by_key(|candidate| Reverse(candidate.share.saturating_sub(candidate.load)));
         let mut at = 0;
@@ -129,9 +129,9 @@ impl State {
         owners
     }
 
-    /// Returns for each shard the candidate in whose piece of the order the shard lies. Pieces are in
-    /// proportion to threads, and who cannot compute for a while keeps a piece, so that the others keep
-    /// theirs. `homes` are the candidates that have the files of each shard.
+    /// Returns for each shard the candidate in whose piece of the order the shard is. Pieces are in
+    /// proportion to threads, and a worker that cannot compute for a while keeps a piece, so that the others
+    /// keep theirs. `homes` are the candidates that have the files of each shard.
     fn pieces(&self, candidates: &[Candidate], homes: &[Vec<usize>]) -> Vec<usize> {
         let threads_of = |at: usize| u64::from(candidates[at].threads);
         let threads: u64 = (0..candidates.len()).map(threads_of).sum();
@@ -148,7 +148,7 @@ impl State {
                 (end as usize).min(order.len())
             };
             let end = |at: usize| end_with(threads_of(at));
-            // By candidate: the shards at home there of the piece that the candidate would have.
+            // By candidate: the number of shards at home there in the piece that the candidate would get.
             let widest = left.iter().copied().map(threads_of).max().unwrap_or(0);
             held.fill(0);
             for (place, shard) in order.iter().enumerate().take(end_with(widest)).skip(start) {
@@ -156,12 +156,12 @@ impl State {
                 here.for_each(|&home| held[home] += 1);
             }
             let most = left.iter().copied().max_by_key(|&at| (held[at], Reverse(at)));
-            // What nobody has the most of is for those who have nothing, such as the successor of a lost
-            // worker.
+            // A piece of which no worker has the most goes to a worker with nothing, such as the successor of
+            // a lost worker.
             let newcomer = || left.iter().copied().find(|&at| !has_files[at]);
             let is_theirs = |at: &usize| 2 * held[*at] > end(*at) - start;
             let next = most.filter(is_theirs).or_else(newcomer).or(most);
-            let next = next.expect("somebody is left");
+            let next = next.expect("a candidate is left");
             order[start..end(next)].iter().for_each(|shard| pieces[shard.0 as usize] = next);
             (start, threads_before) = (end(next), threads_before + threads_of(next));
             left.retain(|&at| at != next);
@@ -183,7 +183,7 @@ impl State {
         if !self.files.missing().is_empty() {
             let repairs = self.tasks().unowned().iter().take_while(|task| task.depth != self.depth());
             let mut whole: BTreeMap<Depth, bool> = BTreeMap::new();
-            // A repair whose own sources were lost after it began waits for their repair.
+            // A repair whose own sources were lost after it started waits for their repair.
             let mut has_sources = |task: &&Task| {
                 let mut below = self.rules.lookback.below(task.depth);
                 let newest = below.next();
@@ -207,13 +207,13 @@ impl State {
         chosen
     }
 
-    /// Returns whether a waiting task may be given out now.
+    /// Returns whether a waiting task may be assigned now.
     fn is_open(&self, task: &Task, now: Millis) -> bool {
         self.tasks().get(*task).is_some_and(|state| state.not_before <= now)
     }
 
-    /// Returns the last task of the worker with the most waiting tasks a thread, beyond those that it has
-    /// free threads for.
+    /// Returns the last task of the worker with the most waiting tasks per thread, beyond those for which it
+    /// has free threads.
     fn taken_over(&self, now: Millis) -> Option<Task> {
         let is_open = |task: &Task| self.is_open(task, now);
         let over = |(id, worker): &(WorkerId, &Worker)| {

@@ -1,5 +1,5 @@
-//! The decisions that follow from the state, whatever event changed it. They look only at what the changes of
-//! the parts have made stale.
+//! The decisions that follow from the state, whatever event changed it. They consider only what the changes
+//! of the parts have affected.
 
 use crate::cluster::event::{Command, Effect, Ending, LeaveReason, Millis, Note, NoteKind, Reply, note_of};
 use crate::cluster::parts::{CopyState, Presence, TaskProgress, TaskState, Worker};
@@ -45,7 +45,7 @@ impl State {
         self.finish(now, effects);
     }
 
-    /// Commits the current layer, which is done, and begins the next one.
+    /// Commits the current layer, which is done, and starts the next one.
     fn commit_layer(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let depth = self.depth();
         let reports: Vec<Arc<ShardReport>> =
@@ -83,7 +83,7 @@ impl State {
         missing.chain(self.scheduler.given_back().filter(|&task| !self.is_held(task))).collect()
     }
 
-    /// Begins tasks that recompute missing files, if the files that they read are there. If those are missing
+    /// Starts tasks that recompute missing files, if their own inputs are available. If those are missing
     /// too, but known because all layers are kept, they are recomputed first.
     fn repair(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let mut wanted = self.files.missing().clone();
@@ -101,7 +101,7 @@ impl State {
                     under_replicated.clone()
                 });
                 is_lacking = !orphaned.is_empty();
-                // Of the older layers, a task reads its own shard only.
+                // Of the older layers, a task reads only its own shard.
                 let older = below.map(|depth| Task { depth, shard: task.shard });
                 under_replicated.extend(older.filter(|&older| !self.is_held(older)));
                 is_lacking |= !under_replicated.is_empty();
@@ -112,7 +112,7 @@ impl State {
                 && under_replicated.iter().any(|task| !self.files.contains(*task))
             {
                 let message = format!(
-                    "shard {} of depth {} is damaged, and what it was made from is not there any more: put the file back from a copy, then serve the run again; or begin anew",
+                    "shard {} of depth {} is damaged, and its sources no longer exist. Restore the file from a copy and serve the run again, or start a new run",
                     task.shard, task.depth
                 );
                 self.end(now, Ending::Failed(message), effects);
@@ -145,7 +145,7 @@ impl State {
         self.files.holders(task).any(is_awaited)
     }
 
-    /// Orders copies of the files that have too few holders.
+    /// Commands copies of the files that have too few holders.
     fn order_copies(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let mut files = self.dirty.take_copies();
         if self.dirty.take_targets() {
@@ -198,7 +198,7 @@ impl State {
         holders.iter().any(|&holder| !self.members[id].cannot_reach(holder, now))
     }
 
-    /// Releases drained workers: those that compute nothing, and whose files are held by enough of the
+    /// Lets drained workers leave: those that compute nothing, and whose files are held by enough of the
     /// workers that stay, or by all of them if there are fewer than enough.
     pub(super) fn release_drained(&mut self) {
         if !self.members.alive().any(|(_, worker)| worker.draining && worker.leaving.is_none()) {
@@ -244,7 +244,7 @@ impl State {
         };
         // If one worker finds nothing to take over, neither do the others.
         let mut may_take_over = true;
-        // Workers do not wait for the log.
+        // Workers do not wait for log writes.
         let mut notes = Vec::new();
         for id in awake {
             let Some((poll, mut commands)) = self.members.take_commands(id) else {
@@ -289,7 +289,7 @@ impl State {
         effects.extend(notes);
     }
 
-    /// Returns whether a worker that makes a shard may use a file of it that it finds. If the shard was
+    /// Returns whether a worker that computes a shard may use an existing file of it. If the shard was
     /// reported before, only a holder has that very file; others may have a copy of an earlier one.
     fn may_use_own_file(&self, id: WorkerId, task: Task) -> bool {
         if self.audits.is_disowned(task) {

@@ -1,16 +1,16 @@
-//! Shards of the older layer that are given back while a layer is computed, in a run that keeps two layers.
+//! Shards of the older layer that are released while a layer is computed, in a run that keeps two layers.
 //!
-//! Shard s of the layer two depths before the current one is read by the tasks of shard s alone: those that
-//! compute it, and those that audit it. So that file, the *source*, is given back as soon as the new shard is
-//! durable in the journal, audited if it was drawn, and held by enough workers. The journal is written before
-//! any worker is told to delete the file.
+//! Shard s of the layer two depths before the current one is read only by the tasks of shard s: those that
+//! compute it, and those that audit it. So that file, the *source*, is released as soon as the new shard is
+//! durable in the journal, audited if it was selected, and held by enough workers. The journal is written
+//! before any worker is told to delete the file.
 //!
-//! A shard whose source is given back cannot be computed again. From then on it is treated like a shard of a
-//! committed layer: it is copied when a holder is lost, and waited for when all are. If the worker that
-//! computed it is set aside and no audit agreed with it, the run ends.
+//! A shard whose source is released cannot be computed again. From then on it is treated like a shard of a
+//! committed layer: it is copied when a holder is lost, and waited for when all are lost. If the worker that
+//! computed it is quarantined and no audit agreed with it, the run ends.
 //!
-//! Shards must not be computed much faster than their sources are given back, or the stores would hold three
-//! layers after all. When [`most_ahead`] shards wait for copies or audits, no more are given out. The shards
+//! Shards must not be computed much faster than their sources are released, or the stores would hold three
+//! layers after all. When [`most_ahead`] shards wait for copies or audits, no more are assigned. The shards
 //! that workers compute count too, up to [`most_in_the_making`], because workers finish small shards faster
 //! than they report them.
 
@@ -20,14 +20,14 @@ use fathom_engine::run::{ShardId, Task};
 use fathom_proto::WorkerId;
 
 impl State {
-    /// Notes that a worker reads the source of a shard of the current layer.
+    /// Records that a worker reads the source of a shard of the current layer.
     pub(super) fn note_reader(&mut self, task: Task, id: WorkerId) {
         if !self.rules.shared_store {
             self.scheduler.note_reader(task, id);
         }
     }
 
-    /// Makes reports durable and gives sources back at once, if no shard can be given out before that.
+    /// Makes reports durable and releases sources immediately, if no shard can be assigned before that.
     pub(super) fn make_room_ahead(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         if self.scheduler.is_full() {
             self.save(now, effects);
@@ -35,7 +35,7 @@ impl State {
         }
     }
 
-    /// Gives back the sources of the shards that are durable, done and not being audited.
+    /// Releases the sources of the shards that are durable, done and not being audited.
     pub(super) fn give_back(&mut self, effects: &mut Vec<Effect>) {
         let Some(older) = self.scheduler.given_layer().filter(|_| self.ending().is_none()) else {
             return;
@@ -66,13 +66,13 @@ impl State {
         }
     }
 
-    /// Ends the run if a shard must be computed again whose source was given back: its report was dropped, or
-    /// its maker was wrong.
+    /// Ends the run if a shard whose source was released must be computed again: its report was dropped, or
+    /// its producer was wrong.
     pub(super) fn check_given_back(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let unmade = self.scheduler.given_back().find(|&task| !self.scheduler.tasks().is_made(task));
         if let Some(task) = unmade {
             let message = format!(
-                "shard {} of depth {} has to be made again, and cannot be: the run keeps two layers, and what the shard was made from was given back; begin again, or put the file back from a copy if it was lost",
+                "shard {} of depth {} must be recomputed, but its source was deleted because the run keeps only two layers. Restore the file from a copy if it was lost, or start a new run",
                 task.shard, task.depth
             );
             self.end(now, Ending::Failed(message), effects);

@@ -1,4 +1,4 @@
-//! What workers report: shards that they made, copies that they took, and failures of both.
+//! The reports of workers: computed shards, completed copies, and failures of both.
 
 use crate::cluster::event::{Command, Effect, Ending, Millis, Note, NoteKind, note, note_of};
 use crate::cluster::parts::backoff::PAUSE;
@@ -35,10 +35,11 @@ impl State {
                     effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
                     return match self.tasks().get(task) {
                         Some(state) if state.is_afresh => {
-                            let reason = "a file was reported that was to be made afresh";
+                            let reason =
+                                "an existing file was reported for a shard that had to be recomputed";
                             self.refused(now, id, task, reason, effects);
                         }
-                        // That the file may be wrong was not known when the task was given.
+                        // When the task was assigned, it was not known that the file may be wrong.
                         _ => self.set_waiting(task, now),
                     };
                 }
@@ -76,7 +77,7 @@ impl State {
         }
     }
 
-    /// Takes in a report that passed its checks. `is_found` says whether the worker has found the file.
+    /// Accepts a report that passed its checks. `is_found` says whether the worker has found the file.
     fn record_report(
         &mut self,
         now: Millis,
@@ -102,7 +103,7 @@ impl State {
                 return self.doubt(id, task, effects);
             }
             let message = format!(
-                "shard {} of depth {} was made twice with different states, {known} and {digest}: the run is wrong, and must not be used",
+                "shard {} of depth {} was computed twice with different states, {known} and {digest}: the run is wrong and must not be used",
                 task.shard, task.depth
             );
             return self.end(now, Ending::Failed(message), effects);
@@ -120,14 +121,15 @@ impl State {
             let took = self.scheduler.complete(Arc::clone(&report), maker, now);
             self.draw(maker, &report, took);
         } else {
-            // The recomputed file is there.
+            // The recomputed file is available.
             self.dirty += self.scheduler.end_repair(task);
         }
     }
 
-    /// Handles a shard of a committed layer that was lost, and that a worker has made with other states than
-    /// were committed: the worker's file is deleted, and others make the shard. The file has replaced a
-    /// right copy that the worker took meanwhile, and a copy that is still under way will replace the file.
+    /// Handles a lost shard of a committed layer that a worker has recomputed with other states than the
+    /// committed ones: the worker's file is deleted, and others compute the shard. The file has replaced a
+    /// right copy that the worker took in the meantime, and a copy that is still under way will replace the
+    /// file.
     fn made_otherwise(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
         if self.rules.shared_store {
             effects.push(Effect::DiscardShared(task));
@@ -136,25 +138,25 @@ impl State {
             self.order(id, Command::Discard(self.stored(task)));
         }
         let reason = format!(
-            "shard {} of depth {} was lost, and made again with other states than were committed: unless the worker is wrong, the run is",
+            "shard {} of depth {} was lost and recomputed with other states than the committed ones: either the worker or the run is wrong",
             task.shard, task.depth
         );
         effects.push(note_of(NoteKind::Implausible, Some(id), task, Some(reason.clone())));
         self.refused(now, id, task, &reason, effects);
     }
 
-    /// Handles the result of an order to take a copy.
+    /// Handles the result of a command to copy a file.
     fn report_copy(&mut self, now: Millis, id: WorkerId, outcome: Outcome, effects: &mut Vec<Effect>) {
         let task = outcome.task;
         let was_ordered = self.files.copy(task, id).is_some();
         self.dirty += self.files.forget_copy(task, id);
         match &outcome.result {
             Ok(Done::Copied(copied)) => {
-                // A copy that was not ordered, or no longer is, counts too if the file is known.
+                // A copy that was not commanded, or no longer is, counts too if the file is known.
                 self.members.note_success(id);
                 let of_file = self.files.get(task).map(|file| file.digest);
                 if of_file.is_some_and(|digest| digest != copied.digest) {
-                    // The copied file was meanwhile replaced by a new one.
+                    // The copied file was replaced by a new one in the meantime.
                     self.dirty += self.files.remove_holder(task, id);
                     self.order(id, Command::Discard(self.stored(task)));
                     effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));

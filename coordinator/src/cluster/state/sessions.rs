@@ -1,4 +1,4 @@
-//! Workers that join, are heard, leave, are drained or get lost.
+//! Workers that join, send messages, leave, are drained or lost.
 
 use crate::cluster::event::{
     Command, Effect, LeaveReason, Millis, NoteKind, Progress, Registration, Reply, RequestId, note_of,
@@ -28,7 +28,8 @@ impl State {
         if let Some(Presence::Alive(session)) = known.map(Worker::presence) {
             let number = registration.number;
             if known.is_some_and(|known| number.is_some() && known.registration == number) {
-                // The message came twice, or the answer was lost. Since then the inventory may have changed.
+                // The message came twice, or the response was lost. Since then the inventory may have
+                // changed.
                 self.members.heard(now, id);
                 return effects.push(Effect::Reply(request, self.registered(session)));
             }
@@ -52,7 +53,7 @@ impl State {
         );
         let ahead =
             inventory.iter().map(|stored| stored.task.depth).max().filter(|&depth| depth > self.depth());
-        // Sort the inventory: right files, wrong files, and files that are given back.
+        // Sort the inventory: right files, wrong files, and released files.
         let (mut right, mut other, mut given) = (BTreeSet::new(), Vec::new(), Vec::new());
         for stored in inventory.into_iter().filter(|_| !self.rules.shared_store) {
             match self.files.get(stored.task) {
@@ -74,7 +75,7 @@ impl State {
         effects.push(note_of_worker(NoteKind::Registered, id, Some(detail)));
         if let Some(depth) = ahead {
             let detail = format!(
-                "it holds files of depth {depth}, and the run is at depth {}: is the run's directory an old copy, or another one? The files stay",
+                "it holds files of depth {depth}, but the run is at depth {}: the run's directory may be an old copy, or another one. The files are kept",
                 self.depth()
             );
             effects.push(note_of_worker(NoteKind::IsAhead, id, Some(detail)));
@@ -88,7 +89,7 @@ impl State {
             self.order(id, Command::Release(task));
         }
         if self.members[id].is_set_aside && self.rules.shared_store {
-            // What the process is making would replace the right file.
+            // A file that the process is computing would replace the right file.
             self.dirty += self.members.order_to_leave(id, LeaveReason::Stopped);
         }
     }
@@ -107,7 +108,7 @@ impl State {
         (first..=self.depth().0).map(Depth).collect()
     }
 
-    /// Notes how far a worker is, and puts commands back into the queue that it does not know of.
+    /// Records a worker's progress, and puts commands back into the queue that the worker does not know.
     pub(super) fn heartbeat(
         &mut self,
         now: Millis,
@@ -118,7 +119,7 @@ impl State {
         let Some(id) = self.members.touch(now, session) else {
             return Reply::Unknown;
         };
-        // The listed commands are under way, or their reports are on their way here. An order that was not
+        // The listed commands are under way, or their reports are on their way here. A command that was not
         // listed for a while is lost with the reply that carried it, or its report with an earlier session.
         // The wait covers replies that are still on their way.
         let underway: BTreeSet<Task> = progress.underway.iter().copied().collect();
@@ -188,7 +189,7 @@ impl State {
         self.dirty += dirty;
         if let Some(poll) = poll {
             let reply = match presence {
-                // The worker itself said that it leaves, so it does not wait for the reply.
+                // The worker itself announced that it leaves, so it does not wait for the reply.
                 Presence::Left => Reply::Orders(Vec::new(), None),
                 _ => Reply::Unknown,
             };
@@ -197,7 +198,7 @@ impl State {
         effects.push(note_of_worker(kind, id, Some(self.members[id].name.clone())));
     }
 
-    /// Marks a worker that is to leave when what it holds is with others. Returns what to tell the caller.
+    /// Marks a worker to leave once others hold its files. Returns the message for the caller.
     ///
     /// # Errors
     /// The reason for the caller, if no single worker has this name, or if no other worker could take over.
@@ -211,23 +212,19 @@ impl State {
             let known: Vec<String> =
                 self.members.alive().map(|(id, worker)| format!("{id} ({})", worker.name)).collect();
             return Err(match (meant.len(), known.is_empty()) {
-                (_, true) => "no worker is there".into(),
-                (0, _) => format!("there is no worker {name:?}: there are {}", known.join(", ")),
-                _ => format!(
-                    "{name:?} may be {} workers: name one by its id: {}",
-                    meant.len(),
-                    known.join(", ")
-                ),
+                (_, true) => "no worker is connected".into(),
+                (0, _) => format!("unknown worker {name:?}. Connected workers: {}", known.join(", ")),
+                _ => format!("{name:?} matches {} workers; use an id: {}", meant.len(), known.join(", ")),
             });
         };
         if !self.members.alive().any(|(other, worker)| other != id && !worker.draining) {
             return Err(format!(
-                "{name:?} is the last worker, and nobody could take over what it holds: start another one, or stop the run with '{}'",
+                "{name:?} is the last worker, and no other could take over its files. Start another worker, or stop the run with '{}'",
                 self.commands.stop()
             ));
         }
         self.dirty += self.members.drain(id).and(self.files.evacuate(id));
         effects.push(note_of_worker(NoteKind::Drained, id, None));
-        Ok(format!("{id} leaves when what it holds is with others"))
+        Ok(format!("draining {id}: it will leave once its files have been copied"))
     }
 }

@@ -1,5 +1,5 @@
-//! What follows from the result of an audit: agreement, a third worker that decides, a worker that is set
-//! aside and whose shards are made again, or the end of the run.
+//! What follows from the result of an audit: agreement, a third worker that decides, the quarantine of a
+//! worker whose shards are computed again, or the end of the run.
 
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, NoteKind, note_of, note_of_worker};
 use crate::cluster::parts::{Audit, Finding, Worker};
@@ -26,7 +26,7 @@ impl State {
             let findings = [(maker, &made), (Some(other), &found_before), (Some(auditor), &found)];
             return match maker {
                 _ if found == made => {
-                    // Three have made the shard, and two of them the same.
+                    // Three workers have computed the shard, and two of them agree.
                     self.audits.agree(task);
                     self.scheduler.note_audited(task.shard);
                     self.quarantined(now, other, task, effects);
@@ -52,7 +52,7 @@ impl State {
         let is_third =
             |(id, worker): (WorkerId, &Worker)| Some(id) != maker && id != auditor && worker.is_staying();
         if maker.is_none() {
-            // The maker is not known, so nobody is to blame: the shard is made and audited again.
+            // The producer is unknown, so no worker is to blame: the shard is computed and audited again.
             self.forget_made(task, effects);
             effects.push(Effect::ForgetReports(vec![task]));
         } else if maker != Some(auditor) && self.members.iter().any(is_third) {
@@ -73,10 +73,10 @@ impl State {
             };
             let decides = match self.members.alive().any(is_third) {
                 true => "a third worker decides",
-                false => "a third worker must decide, and none is there: start one",
+                false => "a third worker must decide, but none is connected: start one",
             };
             Some(format!(
-                "shard {} of depth {} was made twice with different states: {}; {decides}",
+                "shard {} of depth {} was computed twice with different states: {}; {decides}",
                 task.shard,
                 task.depth,
                 self.said(&[(audit.maker, &audit.made), (Some(*auditor), found)])
@@ -84,8 +84,8 @@ impl State {
         })
     }
 
-    /// Returns a message about a suspect shard if no worker that is there may audit the shard, while others
-    /// of this run may come back.
+    /// Returns a message about a suspect shard if no connected worker may audit the shard, while others of
+    /// this run may come back.
     fn undecided(&self, task: Task, audit: &Audit) -> Option<String> {
         let others = || self.members.iter().filter(|(id, _)| !self.has_found(*id, task, audit));
         let waits = self.audits.is_doubted(task)
@@ -94,7 +94,7 @@ impl State {
             && !others().any(|(_, worker)| worker.is_alive() && worker.is_staying());
         waits.then(|| {
             format!(
-                "shard {} of depth {} was made twice with different states, and no worker is there that may decide: start another one",
+                "shard {} of depth {} was computed twice with different states, and no connected worker may decide: start another one",
                 task.shard, task.depth
             )
         })
@@ -110,12 +110,12 @@ impl State {
     ) {
         let workers: BTreeSet<WorkerId> = findings.iter().filter_map(|(id, _)| *id).collect();
         let what = match workers.len() {
-            1 => "the worker's memory or a kernel is at fault: start another worker on another host",
-            2 => "one of the two is wrong, and a third worker would tell which: start one more",
-            _ => "no two agree: look at the memory of these hosts, and start others",
+            1 => "the worker's memory or a kernel is faulty. Start a worker on another host",
+            2 => "one of the two is wrong, and a third worker is needed to decide which. Start one",
+            _ => "no two agree. Check the memory of these hosts, and start workers on others",
         };
         let message = format!(
-            "shard {} of depth {} was made twice with different states: {}; {what}, then serve the run again",
+            "shard {} of depth {} was computed twice with different states: {}; {what}, then serve the run again",
             task.shard,
             task.depth,
             self.said(findings)
@@ -127,7 +127,7 @@ impl State {
         self.end(now, Ending::Failed(message), effects);
     }
 
-    /// Says who found which result, for people.
+    /// Describes which worker found which result.
     fn said(&self, findings: &[(Option<WorkerId>, &Finding)]) -> String {
         let of_one = |(id, finding): &(Option<WorkerId>, &Finding)| {
             let name = match id {
@@ -140,15 +140,15 @@ impl State {
                 Some((totals, digest, watched)) => {
                     let numbers: String = watched.iter().map(|number| format!(" {}", number + 1)).collect();
                     let watched = if watched.is_empty() { "" } else { ", watched states" };
-                    format!("{name} has found {} states, digest {digest}{watched}{numbers}", totals.states)
+                    format!("{name} found {} states, digest {digest}{watched}{numbers}", totals.states)
                 }
-                None => format!("{name} has found that its sources contradict each other"),
+                None => format!("{name} found that its sources contradict each other"),
             }
         };
         findings.iter().map(of_one).collect::<Vec<_>>().join("; ")
     }
 
-    /// Sets a wrong worker aside: others compute its shards of the current layer again, and it leaves once
+    /// Quarantines a wrong worker: others compute its shards of the current layer again, and it leaves once
     /// others hold its files.
     fn quarantined(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
         self.audits.distrust(id);
@@ -162,7 +162,7 @@ impl State {
         effects.push(note_of(NoteKind::Quarantined, Some(id), task, Some(name)));
         effects.push(Effect::Quarantined(id));
         if self.rules.shared_store {
-            // What the worker is making would replace the right file.
+            // A file that the worker is computing would replace the right file.
             self.dirty += self.members.order_to_leave(id, LeaveReason::Stopped);
         }
         let (kept, dirty) = self.members.take_drains_back();
@@ -172,7 +172,7 @@ impl State {
         }
         if let Some(lost) = lost.first() {
             let what = format!(
-                "shard {} of depth {} was made twice with different states, and {} was wrong",
+                "shard {} of depth {} was computed twice with different states, and {} was wrong",
                 task.shard, task.depth, self.members[id].name
             );
             let message = self.beyond_repair(lost, &what);
@@ -180,21 +180,21 @@ impl State {
         }
     }
 
-    /// Returns a message for people about a shard that may be wrong and cannot be computed again.
+    /// Returns a message about a shard that may be wrong and cannot be computed again.
     fn beyond_repair(&self, lost: &Task, what: &str) -> String {
         format!(
-            "{what}; shard {} of depth {}, which may be wrong too, cannot be made again, for the run keeps two layers and what the shard was made from was given back: begin again with other workers, and with --keep last, or with --audit 100%",
+            "{what}; shard {} of depth {} may be wrong too, and cannot be recomputed because the run keeps only two layers. Start a new run with other workers, and with --keep last or --audit 100%",
             lost.shard, lost.depth
         )
     }
 
-    /// Forgets the shards of the current layer that these workers made or, if the maker is not known, may
-    /// have made. If such a shard can be made again, any worker may have made it, whoever holds it now;
-    /// otherwise its holders may. Shards that were reported and are to be made again, because their holders
-    /// were gone, are forgotten too: some worker may come back with such a file. Shards that an audit
-    /// confirmed and whose sources were given back stay. Files of the current layer that were not reported
-    /// are not used from now on. Returns the other shards whose sources were given back: they cannot be
-    /// computed again.
+    /// Forgets the shards of the current layer that these workers computed or, if the producer is unknown,
+    /// may have computed. If such a shard can be computed again, any worker may have computed it, whoever
+    /// holds it now; otherwise its holders may. Shards that were reported and are to be recomputed, because
+    /// their holders were gone, are forgotten too: some worker may come back with such a file. Shards that an
+    /// audit confirmed and whose sources were released are kept. Files of the current layer that were not
+    /// reported are not used from now on. Returns the other shards whose sources were released: they cannot
+    /// be computed again.
     fn forget_made_by(
         &mut self,
         now: Millis,
@@ -214,7 +214,7 @@ impl State {
         for &task in &made {
             self.forget_made(task, effects);
         }
-        // Reports of these workers that are on their way are not taken in.
+        // Reports of these workers that are on their way are ignored.
         for &id in workers {
             for task in self.tasks().running(id).clone() {
                 self.set_waiting(task, now);
@@ -230,36 +230,36 @@ impl State {
         lost
     }
 
-    /// Handles a result of a shard of the current layer that differs from what was reported before. The shard
-    /// is made again and audited, so that whoever was wrong is found.
+    /// Handles a result of a shard of the current layer that differs from an earlier report. The shard is
+    /// computed again and audited, so that the wrong worker is found.
     pub(super) fn doubt(&mut self, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
-        let detail = "an earlier report says otherwise".to_owned();
+        let detail = "an earlier report differs".to_owned();
         effects.push(note_of(NoteKind::AuditDiffers, Some(id), task, Some(detail)));
         self.note_doubt(task, effects);
         self.forget_made(task, effects);
         effects.push(Effect::ForgetReports(vec![task]));
     }
 
-    /// Notes that two results of a shard of the current layer differ: the shard is audited from then on, also
-    /// by a coordinator that is started again before the results are decided.
+    /// Records that two results of a shard of the current layer differ: the shard is audited from then on,
+    /// also by a coordinator that is restarted before the results are decided.
     fn note_doubt(&mut self, task: Task, effects: &mut Vec<Effect>) {
         if self.audits.doubt(task) {
             effects.push(Effect::Doubt(task));
         }
     }
 
-    /// Forgets a made shard, because its file may be wrong, and has it made again.
+    /// Forgets a computed shard, because its file may be wrong, and schedules it to be computed again.
     pub(super) fn forget_made(&mut self, task: Task, effects: &mut Vec<Effect>) {
         let Some(dirty) = self.files.discard(task) else {
             return;
         };
         self.dirty += dirty;
         if self.rules.shared_store {
-            // A process that continues the run alone would take the file in a shared store for its own.
+            // A single process that continues the run would use the file in a shared store.
             effects.push(Effect::DiscardShared(task));
         }
-        // Files in the stores of workers stay: a worker ignores its own file when it makes the shard afresh,
-        // and a file with another digest than the reported one makes no holder.
+        // Files in the stores of workers are kept: a worker ignores its own file when it recomputes the
+        // shard, and a file with another digest than the reported one does not make its owner a holder.
         self.audits.disown([task]);
         self.commit.forget(task.shard);
         self.set_waiting(task, Millis(0));

@@ -20,9 +20,9 @@ fn report(task: Task) -> ShardReport {
     ShardReport { task, totals, bytes: 1, checksums: vec![RUN], watched: Vec::new() }
 }
 
-/// What a coordinator writes is there for the next process.
+/// The next process reads what a coordinator has written.
 #[test]
-fn what_a_coordinator_writes_is_read_again() {
+fn tables_survive_reopening() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run.db");
     let task = Task { depth: Depth(0), shard: ShardId(0) };
@@ -41,7 +41,7 @@ fn what_a_coordinator_writes_is_read_again() {
 }
 
 #[test]
-fn a_run_that_was_never_served_has_no_workers() {
+fn unserved_run_has_no_workers() {
     let directory = tempfile::tempdir().unwrap();
     let mut journal = journal(&directory.path().join("run.db"));
     assert_eq!(tables::workers(&journal).unwrap(), []);
@@ -65,9 +65,9 @@ fn holders_of_removed_files_are_forgotten() {
     assert_eq!(tables::holders(&journal).unwrap(), [held(1), held(2)].concat());
 }
 
-/// No result depends on the order of shards, so a journal in which it is damaged is not refused.
+/// No result depends on the order of shards, so a journal with a damaged order is not refused.
 #[test]
-fn an_order_that_lacks_a_shard_is_not_used() {
+fn incomplete_shard_order_is_ignored() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run.db");
     let order = ShardOrder::new([2, 0, 1].map(ShardId).into()).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of audits: shards are computed twice, and workers that were wrong are set aside.
+//! Tests of audits: shards are computed twice, and workers that were wrong are quarantined.
 
 use super::table::{held, id, report, task};
 use super::*;
@@ -21,7 +21,7 @@ fn takes(t: &mut Table, worker: &str) -> Vec<String> {
     t.commands(worker, 1)
 }
 
-/// Returns a table with two shards: a has made the first one and b the second one. Each then audits the
+/// Returns a table with two shards: a has computed the first one and b the second one. Each then audits the
 /// other's.
 fn two_made(workers: &str) -> Table {
     let mut t = Table::with(all_audited(2), workers);
@@ -31,7 +31,7 @@ fn two_made(workers: &str) -> Table {
 }
 
 #[test]
-fn a_layer_is_committed_when_others_have_found_the_same() {
+fn layer_is_committed_after_audits_agree() {
     let mut t = two_made("a b");
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known"]);
@@ -44,7 +44,7 @@ fn a_layer_is_committed_when_others_have_found_the_same() {
 }
 
 #[test]
-fn a_third_worker_says_who_is_wrong() {
+fn third_worker_decides_a_dispute() {
     let mut t = two_made("a b c");
     t.made_wrong("a", 0, 0, 1);
     assert_eq!(t.take("b", 0), [""; 0]);
@@ -53,8 +53,8 @@ fn a_third_worker_says_who_is_wrong() {
     assert_eq!(t.audited("c", 0, 0, 1), ["doubt 0/0", "c <- known"]);
     assert_eq!(t.state.audits().results(), (0, 1));
     let obstacle = crate::cluster::status::obstacle(&t.state, crate::cluster::event::Millis(0)).unwrap();
-    assert!(obstacle.contains("host-a has found 10 states"), "{obstacle}");
-    // The third worker agrees with c, so a is set aside, and its shards are computed again.
+    assert!(obstacle.contains("host-a found 10 states"), "{obstacle}");
+    // The third worker agrees with c, so a is quarantined, and its shards are computed again.
     assert_eq!(takes(&mut t, "b"), ["b <- nothing", "b <- audit 0/0 #1.2"]);
     let lines = t.audited("b", 0, 0, 2);
     assert!(lines.contains(&"forget 0/0".into()) && lines.contains(&"set aside a".into()), "{lines:?}");
@@ -63,7 +63,7 @@ fn a_third_worker_says_who_is_wrong() {
 }
 
 #[test]
-fn without_a_third_worker_the_run_ends() {
+fn dispute_without_third_worker_ends_the_run() {
     let mut t = two_made("a b");
     t.made("b", 0, 1, 1);
     t.made_wrong("a", 0, 0, 1);
@@ -74,11 +74,11 @@ fn without_a_third_worker_the_run_ends() {
         other => panic!("{other:?}"),
     };
     let message = failed(&t);
-    assert!(message.contains("host-a has found") && message.contains("a third worker"), "{message}");
+    assert!(message.contains("host-a found") && message.contains("a third worker"), "{message}");
 }
 
 #[test]
-fn one_worker_checks_itself() {
+fn single_worker_audits_itself() {
     let mut t = Table::with(all_audited(1), "a");
     assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 #1.1"]);
     t.made("a", 0, 0, 1);
@@ -87,9 +87,9 @@ fn one_worker_checks_itself() {
     assert!(lines[1].starts_with("commit 0/0 "), "{lines:?}");
 }
 
-/// A worker whose engines disagree is found without another worker.
+/// A worker whose kernels disagree is found without another worker.
 #[test]
-fn one_worker_that_contradicts_itself_ends_the_run() {
+fn self_contradiction_ends_the_run() {
     let mut t = Table::with(all_audited(1), "a");
     takes(&mut t, "a");
     t.made_wrong("a", 0, 0, 1);
@@ -98,9 +98,9 @@ fn one_worker_that_contradicts_itself_ends_the_run() {
     assert!(matches!(t.state.ending(), Some(crate::cluster::event::Ending::Failed(_))));
 }
 
-/// An audit that fails again and again does not stop the run.
+/// An audit that keeps failing does not stop the run.
 #[test]
-fn a_shard_that_cannot_be_audited_is_committed_all_the_same() {
+fn unauditable_shard_is_committed() {
     let mut t = two_made("a b");
     t.made("b", 0, 1, 1);
     t.take("a", 0);
@@ -121,7 +121,7 @@ fn a_shard_that_cannot_be_audited_is_committed_all_the_same() {
 
 /// The audit of a lost worker is given to another worker.
 #[test]
-fn an_audit_survives_its_worker() {
+fn audit_of_lost_worker_is_reassigned() {
     let mut t = two_made("a b c");
     t.made("b", 0, 1, 1);
     t.made("a", 0, 0, 1);
@@ -130,8 +130,8 @@ fn an_audit_survives_its_worker() {
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
 }
 
-/// Makes a layer of so many shards with two workers, and returns the number of audits. A shard takes
-/// `shard_takes` milliseconds, and an audit `audit_takes`.
+/// Computes a layer of the given number of shards with two workers, and returns the number of audits. A
+/// shard takes `shard_takes` milliseconds, and an audit `audit_takes`.
 fn audits_of_a_layer(audit: u32, shards: u32, shard_takes: u64, audit_takes: u64) -> u32 {
     let mut t = Table::with(Rules { audit, ..rules(shards) }, "a b");
     let (mut makes, mut audits) = (0, 0);
@@ -164,22 +164,22 @@ fn audits_of_a_layer(audit: u32, shards: u32, shard_takes: u64, audit_takes: u64
     audits
 }
 
-/// Where shards take long, audits take no more than their share of the time.
+/// If shards take long, audits take no more than their share of the time.
 #[test]
 fn audits_take_their_share_of_the_time() {
     let audits = audits_of_a_layer(PARTS / 50, 400, 5_000, 5_000);
     assert!((1..=400 / 50 + 1).contains(&audits), "{audits} audits");
 }
 
-/// Who asks for all audits gets them, even if they take longer than the shards.
+/// With a share of 100%, every shard is audited, even if that takes longer than the shards.
 #[test]
-fn with_a_share_of_all_every_shard_is_audited() {
+fn full_share_audits_every_shard() {
     assert_eq!(audits_of_a_layer(PARTS, 40, 1_000, 4_000), 40);
 }
 
 /// A disputed shard that no third worker can audit is computed again.
 #[test]
-fn a_disputed_shard_is_never_committed() {
+fn disputed_shard_is_not_committed() {
     let mut t = two_made("a b c");
     t.made("b", 0, 1, 1);
     t.made_wrong("a", 0, 0, 1);
@@ -196,9 +196,9 @@ fn a_disputed_shard_is_never_committed() {
     assert_eq!(t.state.depth().0, 0);
 }
 
-/// The findings and running audits of a worker that is set aside count for nothing, and do not end the run.
+/// The results and running audits of a quarantined worker are ignored, and do not end the run.
 #[test]
-fn the_findings_of_a_worker_that_is_wrong_are_forgotten() {
+fn quarantined_worker_findings_are_ignored() {
     let mut t = Table::with(all_audited(3), "a b c");
     for (worker, shard) in [("a", 0), ("b", 1), ("c", 2)] {
         assert_eq!(takes(&mut t, worker), [format!("{worker} <- make 0/{shard} #1.1")]);
@@ -212,14 +212,14 @@ fn the_findings_of_a_worker_that_is_wrong_are_forgotten() {
     assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #1.3"]);
     let lines = t.audited("c", 0, 0, 3);
     assert!(lines.contains(&"set aside a".into()), "{lines:?}");
-    // The report that shard 1 differs comes too late.
+    // The report that shard 1 differs arrives too late.
     t.made_wrong("a", 0, 1, FIRST_ATTEMPT + 1);
     assert!(t.state.ending().is_none() && t.state.audits().results() == (0, 1));
 }
 
 /// A run that waits for a third worker says so when there is none.
 #[test]
-fn a_dispute_without_a_third_worker_asks_for_one() {
+fn dispute_asks_for_a_third_worker() {
     let mut t = two_made("a b c");
     t.made("b", 0, 1, 1);
     t.made_wrong("a", 0, 0, 1);
@@ -227,14 +227,14 @@ fn a_dispute_without_a_third_worker_asks_for_one() {
     t.audited("c", 0, 0, 1);
     assert!(t.state.dispute().unwrap().ends_with("a third worker decides"));
     t.leave("b");
-    assert!(t.state.dispute().unwrap().ends_with("none is there: start one"));
+    assert!(t.state.dispute().unwrap().ends_with("none is connected: start one"));
     t.join("d");
     assert_eq!(takes(&mut t, "d"), ["d <- audit 0/0 #1.2"]);
 }
 
-/// A wrong file in a shared store is deleted, because a process that continues the run alone would use it.
+/// A wrong file in a shared store is deleted, because a single process that continues the run would use it.
 #[test]
-fn a_wrong_file_in_a_shared_store_is_deleted() {
+fn wrong_file_in_shared_store_is_deleted() {
     let mut t = Table::with(Rules { shared_store: true, ..all_audited(2) }, "a b c");
     assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 #1.1"]);
     assert_eq!(takes(&mut t, "b"), ["b <- make 0/1 #1.1"]);
@@ -248,10 +248,10 @@ fn a_wrong_file_in_a_shared_store_is_deleted() {
     assert!(at("discard shared 0/0") < at("forget 0/0"));
 }
 
-/// A worker that makes a shard again may have a copy of what another worker made, and does not use it. If
-/// the results differ, the shard is made once more and audited.
+/// A worker that recomputes a shard may have a copy of another worker's file, and does not use it. If the
+/// results differ, the shard is computed once more and audited.
 #[test]
-fn a_shard_that_was_reported_before_is_made_afresh_by_others() {
+fn previously_reported_shard_is_recomputed() {
     let mut t = two_made("a b c");
     t.made("b", 0, 1, 1);
     t.made_wrong("a", 0, 0, 1);
@@ -265,9 +265,9 @@ fn a_shard_that_was_reported_before_is_made_afresh_by_others() {
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
 }
 
-/// A worker that comes back with a file finds it, and does not count as another one that has found the same.
+/// A worker that comes back with a file finds it, and does not count as a second worker with the same result.
 #[test]
-fn who_brings_a_file_back_does_not_audit_it() {
+fn returning_holder_does_not_audit() {
     let mut t = two_made("a b");
     t.made("b", 0, 1, 1);
     t.made("a", 0, 0, 1);
@@ -280,9 +280,9 @@ fn who_brings_a_file_back_does_not_audit_it() {
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
 }
 
-/// Who made a shard may not be known, because its file was found; its holder may have.
+/// The producer of a shard may be unknown, because its file was found; any holder may be the producer.
 #[test]
-fn holders_do_not_audit_what_nobody_is_known_to_have_made() {
+fn holders_do_not_audit_shards_of_unknown_producer() {
     let past = Past { files: vec![held(0, 0, "a")], reports: vec![report(0, 0)], ..Past::default() };
     let mut t = Table::after(all_audited(2), 2, past);
     t.state.draw_again();
@@ -292,9 +292,9 @@ fn holders_do_not_audit_what_nobody_is_known_to_have_made() {
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #2.1, make 0/1 #2.1"]);
 }
 
-/// The journal tells who made the shards of an earlier epoch, so only those of a wrong worker are made again.
+/// The producers of shards are in the journal, so only the shards of a wrong worker are recomputed.
 #[test]
-fn a_worker_that_was_wrong_in_an_earlier_epoch_is_found() {
+fn audit_finds_wrong_worker_of_earlier_epoch() {
     let wrong = ShardReport { checksums: vec![Digest::new(b"a")], ..report(0, 0) };
     let in_store = |report: &ShardReport| {
         let holders = BTreeSet::from([WorkerId::SHARED_STORE]);
@@ -317,10 +317,10 @@ fn a_worker_that_was_wrong_in_an_earlier_epoch_is_found() {
     assert!(lines.contains(&"forget 0/0".into()) && lines.contains(&"set aside a".into()), "{lines:?}");
 }
 
-/// A coordinator that is started again while two results of a shard differ has the shard audited again,
+/// A coordinator that is restarted while two results of a shard differ has the shard audited again,
 /// whatever share of the shards is audited.
 #[test]
-fn what_was_doubted_in_an_earlier_epoch_is_audited() {
+fn suspect_shard_of_earlier_epoch_is_audited() {
     let past = Past {
         files: vec![held(0, 0, "a"), held(0, 1, "a")],
         reports: vec![report(0, 0), report(0, 1)],
@@ -334,9 +334,9 @@ fn what_was_doubted_in_an_earlier_epoch_is_audited() {
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/1 #2.1"]);
 }
 
-/// The maker of a suspect shard does not audit it while a worker of an earlier epoch may come back.
+/// The producer of a suspect shard does not audit it while a worker of an earlier epoch may come back.
 #[test]
-fn what_is_doubted_is_not_left_to_its_maker() {
+fn producer_does_not_audit_its_suspect_shard() {
     let workers = ["a", "b"].map(|name| (id(name), format!("host-{name}"), format!("{name}:1"))).to_vec();
     let past = |workers: &[(WorkerId, String, String)]| Past {
         files: vec![held(0, 0, "a"), held(0, 1, "a")],
@@ -360,7 +360,7 @@ fn what_is_doubted_is_not_left_to_its_maker() {
     t.join("b");
     assert_eq!(t.state.dispute(), None);
     assert_eq!(takes(&mut t, "b"), ["b <- audit 0/1 #2.2 not portable"]);
-    // If there was never another one, nobody can come back.
+    // If there never was another worker, none can come back.
     let mut t = again(past(&workers[..1]));
     takes(&mut t, "a");
     t.audited("a", 0, 0, 1);
@@ -368,10 +368,10 @@ fn what_is_doubted_is_not_left_to_its_maker() {
     assert_eq!(takes(&mut t, "a"), ["a <- audit 0/1 #2.2 not portable"]);
 }
 
-/// If the report of a suspect shard was not journalled, a file of the shard may be found by anyone, and
-/// nobody would know who made it.
+/// If the report of a suspect shard was not journalled, any worker may find a file of the shard, and its
+/// producer would be unknown.
 #[test]
-fn a_doubtful_shard_without_a_report_is_made_afresh() {
+fn suspect_shard_without_report_is_recomputed() {
     let past = Past { suspected: BTreeSet::from([task(0, 0)]), ..Past::default() };
     let mut t = Table::after(all_audited(2), 2, past);
     t.join("a");
@@ -380,7 +380,7 @@ fn a_doubtful_shard_without_a_report_is_made_afresh() {
 
 /// A suspect shard whose audits fail is not committed without one.
 #[test]
-fn what_is_doubted_is_made_again_if_its_audits_fail() {
+fn suspect_shard_is_recomputed_when_audits_fail() {
     let past = Past {
         files: vec![held(0, 0, "a"), held(0, 1, "a")],
         reports: vec![report(0, 0), report(0, 1)],
@@ -402,9 +402,9 @@ fn what_is_doubted_is_made_again_if_its_audits_fail() {
     assert_eq!(takes(&mut t, "a"), ["a <- make 0/1 afresh #2.1"]);
 }
 
-/// A shard may wait to be made again although its file is back, because the worker was gone meanwhile.
+/// A shard may wait to be recomputed although its file is back, because the worker was gone in the meantime.
 #[test]
-fn what_a_wrong_worker_brings_back_is_not_used() {
+fn file_returned_by_wrong_worker_is_not_used() {
     let mut t = two_made("a b c");
     t.made("b", 0, 1, 1);
     t.made("a", 0, 0, 1);
@@ -417,9 +417,9 @@ fn what_a_wrong_worker_brings_back_is_not_used() {
     assert_eq!(takes(&mut t, "c"), ["c <- make 0/0 afresh #1.2"]);
 }
 
-/// What a wrong worker is making would replace the right file in a shared store, and might be used there.
+/// A file that a wrong worker is computing would replace the right file in a shared store, and might be used.
 #[test]
-fn a_wrong_worker_stops_at_once_in_a_shared_store() {
+fn wrong_worker_stops_immediately_in_shared_store() {
     let mut t = Table::new(Rules { shared_store: true, ..all_audited(3) });
     t.join_with("a", 2, &[]);
     assert_eq!(t.commands("a", 2), ["a <- make 0/0 #1.1, make 0/1 #1.1"]);
@@ -433,15 +433,15 @@ fn a_wrong_worker_stops_at_once_in_a_shared_store() {
     let lines = t.audited("b", 0, 0, 2);
     assert!(lines.contains(&"a <- leave Stopped".into()), "{lines:?}");
     assert!(lines.contains(&"forget 0/0 0/1 0/2".into()), "{lines:?}");
-    // Another process of the worker, too.
+    // Another process of the worker is stopped, too.
     t.join("a");
     assert_eq!(t.take("a", 1), ["a <- leave Stopped"]);
 }
 
-/// A worker may find a file that another one has made: a copy whose report was not saved before the
-/// coordinator was killed, or what a process has left in a shared store.
+/// A worker may find a file that another one has computed: a copy whose report was not saved before the
+/// coordinator was killed, or a file that a process has left in a shared store.
 #[test]
-fn nobody_is_blamed_for_a_file_that_was_found() {
+fn found_file_blames_no_worker() {
     for shared_store in [false, true] {
         let mut t = Table::with(Rules { shared_store, ..all_audited(1) }, "a b");
         assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 #1.1"]);
@@ -455,7 +455,7 @@ fn nobody_is_blamed_for_a_file_that_was_found() {
 
 /// Once a worker is known to be wrong, a file that was not reported before may be the worker's.
 #[test]
-fn what_is_found_beside_a_wrong_worker_is_not_used() {
+fn found_file_is_not_used_after_quarantine() {
     let mut t = two_made("a b");
     t.join("c");
     t.join("d");
@@ -467,14 +467,14 @@ fn what_is_found_beside_a_wrong_worker_is_not_used() {
     t.found_wrong("b", 0, 1, 1);
     assert_eq!(takes(&mut t, "b"), ["b <- make 0/0 afresh #1.2"]);
     assert_eq!(takes(&mut t, "c"), ["c <- make 0/1 afresh #1.2"]);
-    // Who finds a file again, against the order, rests.
+    // A worker that finds a file again, despite the command, backs off.
     t.found_wrong("c", 0, 1, 2);
     assert!(!t.state.members()[id("c")].is_willing(crate::cluster::event::Millis(t.now)));
 }
 
-/// The files are the same, and the reports name other watched states.
+/// The files are the same, but the reports list different watched states.
 #[test]
-fn an_audit_compares_watched_states() {
+fn audit_compares_watched_states() {
     let mut t = two_made("a b c");
     let watched = ShardReport { watched: vec![4], ..report(0, 0) };
     let (attempt, result) = (t.attempt(1), Ok(Done::Made(watched)));
@@ -484,5 +484,5 @@ fn an_audit_compares_watched_states() {
     assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #1.1 not portable"]);
     assert_eq!(t.audited("c", 0, 0, 1), ["doubt 0/0", "c <- known"]);
     let obstacle = crate::cluster::status::obstacle(&t.state, crate::cluster::event::Millis(0)).unwrap();
-    assert!(obstacle.contains(", watched states 5; host-c has found"), "{obstacle}");
+    assert!(obstacle.contains(", watched states 5; host-c found"), "{obstacle}");
 }

@@ -9,7 +9,7 @@ fn twice(shards: u32) -> Rules {
     Rules { replicas: 2, ..rules(shards) }
 }
 
-/// Returns a table in which a has made the one shard of depth 0, and then `others` join.
+/// Returns a table in which a has computed the one shard of depth 0, and then `others` join.
 fn made(others: &str) -> Table {
     let mut t = Table::with(twice(1), "a");
     t.take("a", 1);
@@ -19,7 +19,7 @@ fn made(others: &str) -> Table {
 }
 
 #[test]
-fn a_task_is_done_when_enough_workers_hold_its_file() {
+fn task_is_done_when_enough_workers_hold_its_file() {
     let mut t = Table::with(twice(1), "a");
     t.take("a", 1);
     t.join("b");
@@ -30,7 +30,7 @@ fn a_task_is_done_when_enough_workers_hold_its_file() {
 }
 
 #[test]
-fn copies_go_to_those_who_have_fewest_under_way() {
+fn copies_go_to_the_least_busy_workers() {
     let mut t = Table::with(twice(4), "a");
     assert_eq!(t.take("a", 2)[0].matches("make").count(), 2);
     t.join("b");
@@ -44,7 +44,7 @@ fn copies_go_to_those_who_have_fewest_under_way() {
 }
 
 #[test]
-fn a_file_whose_holder_is_lost_is_copied_again() {
+fn file_is_copied_again_after_its_holder_is_lost() {
     let mut t = Table::with(twice(1), "a b").at_depth(1);
     t.join("c");
     let (kept, other) = ("ab", "c");
@@ -52,7 +52,7 @@ fn a_file_whose_holder_is_lost_is_copied_again() {
     assert_eq!(kept, holders(&t));
     assert_eq!(t.take(other, 0), [""; 0]);
     assert_eq!(t.leave("a"), ["a <- known", "c <- copy 0/0 from b"]);
-    // The copy is not ordered twice, and the run goes on meanwhile.
+    // The copy is not commanded twice, and the run continues in the meantime.
     assert_eq!(t.tick(100), [""; 0]);
     assert_eq!(t.take("b", 1), ["b <- make 1/0 #1.1, holders 0: b"]);
     assert_eq!(t.copied(other, 0, 0), ["c <- known"]);
@@ -64,7 +64,7 @@ fn holders(t: &Table) -> String {
 }
 
 #[test]
-fn a_made_file_whose_holder_is_lost_waits_for_its_copy_no_longer() {
+fn file_does_not_wait_for_copy_by_lost_worker() {
     let mut t = made("b");
     assert_eq!(t.take("b", 1), ["b <- copy 0/0 from a"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
@@ -78,7 +78,7 @@ fn a_made_file_whose_holder_is_lost_waits_for_its_copy_no_longer() {
 }
 
 #[test]
-fn a_copy_that_failed_is_ordered_again_after_a_pause() {
+fn failed_copy_is_retried_after_a_pause() {
     let mut t = made("b");
     t.take("b", 0);
     assert_eq!(t.copy_failed("b", 0, 0, Failure::Other("no".into())), ["b <- known"]);
@@ -89,7 +89,7 @@ fn a_copy_that_failed_is_ordered_again_after_a_pause() {
 }
 
 #[test]
-fn a_copy_that_failed_is_taken_by_another_at_once() {
+fn failed_copy_moves_to_another_worker() {
     let mut t = made("b c");
     assert_eq!(t.take("b", 0), ["b <- copy 0/0 from a"]);
     assert_eq!(t.take("c", 0), [""; 0]);
@@ -102,7 +102,7 @@ fn a_copy_that_failed_is_taken_by_another_at_once() {
 }
 
 #[test]
-fn copies_whose_orders_were_lost_are_ordered_again() {
+fn lost_copy_commands_are_given_again() {
     let mut t = made("b");
     t.take("b", 0);
     t.now = 6001;
@@ -113,9 +113,9 @@ fn copies_whose_orders_were_lost_are_ordered_again() {
     assert_eq!(t.beat("b", &[]), ["b <- known", "b <- copy 0/0 from a"]);
 }
 
-/// A copy order that its worker has not fetched yet is not lost.
+/// A copy command that its worker has not fetched yet is not lost.
 #[test]
-fn orders_that_wait_for_their_worker_do_not_pile_up() {
+fn pending_copy_commands_are_not_repeated() {
     let mut t = made("b");
     for now in (0..60_000).step_by(2000) {
         t.now = now;
@@ -127,7 +127,7 @@ fn orders_that_wait_for_their_worker_do_not_pile_up() {
 }
 
 #[test]
-fn a_copy_of_a_damaged_file_is_taken_elsewhere() {
+fn damaged_file_is_copied_from_another_holder() {
     let mut t = Table::with(Rules { replicas: 3, ..rules(1) }, "a b c").at_depth(1);
     assert_eq!(t.join("d"), ["save worker d", "d <- registered, keeps 0 1"]);
     assert_eq!(t.leave("c"), ["c <- known"]);
@@ -140,9 +140,9 @@ fn a_copy_of_a_damaged_file_is_taken_elsewhere() {
     assert_eq!(t.tick(1000), ["d <- copy 0/0 from ab"]);
 }
 
-/// The run waits for more workers, and says so.
+/// The run waits for more workers, and reports this.
 #[test]
-fn more_copies_than_workers_cannot_be() {
+fn too_few_workers_for_copies_is_reported() {
     let mut t = Table::with(Rules { replicas: 3, ..rules(1) }, "a");
     t.take("a", 1);
     t.join("b");
@@ -156,9 +156,9 @@ fn more_copies_than_workers_cannot_be() {
     assert_eq!(t.take("c", 0), ["c <- copy 0/0 from ab"]);
 }
 
-/// A copy that arrives after its layer was retired would otherwise stay for ever.
+/// A copy that arrives after its layer was retired would otherwise stay forever.
 #[test]
-fn a_copy_that_comes_too_late_is_retired() {
+fn late_copy_is_retired() {
     let mut t = Table::with(rules(1), "a b").at_depth(3);
     assert_eq!(t.copied("b", 0, 0), ["b <- known"]);
     let lines = t.take("b", 0);

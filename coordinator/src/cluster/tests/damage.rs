@@ -8,14 +8,14 @@ use fathom_engine::run::{Keep, Lookback};
 use fathom_proto::Failure;
 
 #[test]
-fn without_its_files_a_run_pauses_and_says_whom_it_waits_for() {
+fn run_waits_for_holders_of_missing_files() {
     let mut t = Table::with(rules(2), "a b").at_depth(4);
     assert_eq!(t.take("b", 1), ["b <- retire 1, make 4/1 #1.1, holders 2: a|b 3: a|b"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
     let waits: Vec<String> = t.state.waiting_for().iter().map(|id| char::from(id.0[0]).into()).collect();
     assert_eq!(waits, ["a"]);
     assert_eq!(t.state.files().missing().len(), 2);
-    // Tasks under way may still succeed, but no others are begun.
+    // Tasks under way may still succeed, but no others are started.
     assert_eq!(t.made("b", 4, 1, 1), ["b <- known"]);
     assert_eq!(t.take("b", 1), [""; 0]);
     assert_eq!(t.tick(1100), ["save 4/1, held 4/1 b"]);
@@ -26,7 +26,7 @@ fn without_its_files_a_run_pauses_and_says_whom_it_waits_for() {
 
 /// Shards of depth 0 can always be computed again.
 #[test]
-fn a_lost_file_is_made_again_if_it_can_be() {
+fn lost_file_is_recomputed() {
     let mut t = Table::with(rules(2), "a b").at_depth(1);
     t.notes = true;
     assert_eq!(t.failed("b", 1, 1, 1, damaged(0, 1, None)), ["note late report ignored b 1/1", "b <- known"]);
@@ -37,24 +37,24 @@ fn a_lost_file_is_made_again_if_it_can_be() {
             "note task failed b 1/1",
             "note damaged file discarded b 0/1",
             "b <- known",
-            "note file is made again 0/1"
+            "note lost file is recomputed 0/1"
         ]
     );
     t.notes = false;
     assert_eq!(t.take("b", 1), ["b <- discard 0/1, make 0/1 afresh #1.1, holders 0: a|"]);
-    // No task that reads the file begins before it is back.
+    // No task that reads the file starts before it is back.
     assert_eq!(t.take("a", 1), [""; 0]);
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known", "a <- make 1/0 #1.1, holders 0: a|b"]);
     assert_eq!(t.state.tasks().iter().count(), 2);
 }
 
 #[test]
-fn a_file_that_is_made_again_must_be_as_it_was() {
+fn recomputed_file_must_match() {
     let mut t = Table::with(rules(1), "a").at_depth(1);
     t.take("a", 1);
     t.failed("a", 1, 0, 1, damaged(0, 0, None));
     assert_eq!(t.take("a", 1), ["a <- discard 0/0, make 0/0 afresh #1.1, holders 0: "]);
-    // The worker may be wrong, so the shard is made again, and the wrong file is not used.
+    // The worker may be wrong, so the shard is computed again, and the wrong file is not used.
     for attempt in 1..MAX_FAILURES {
         assert_eq!(t.made_wrong("a", 0, 0, attempt), ["a <- known"]);
         assert_eq!(t.take("a", 1), ["a <- discard 0/0"]);
@@ -65,7 +65,7 @@ fn a_file_that_is_made_again_must_be_as_it_was() {
     assert_eq!(t.take("a", 1), ["a <- discard 0/0, leave Failed"]);
 }
 
-/// Returns a table in which b copies the one file of depth 0 from a, and makes it again at the same time.
+/// Returns a table in which b copies the one file of depth 0 from a, and recomputes it at the same time.
 fn copied_and_made() -> Table {
     let mut t = Table::with(Rules { replicas: 2, ..rules(1) }, "a b").at_depth(1);
     t.leave("a");
@@ -77,9 +77,9 @@ fn copied_and_made() -> Table {
     t
 }
 
-/// The wrong file lies where the right copy has lain.
+/// The wrong file is at the path of the right copy.
 #[test]
-fn who_copies_a_file_and_then_makes_another_one_does_not_hold_it() {
+fn wrong_file_replaces_a_copy() {
     let mut t = copied_and_made();
     t.copied("b", 0, 0);
     t.made_wrong("b", 0, 0, 1);
@@ -89,7 +89,7 @@ fn who_copies_a_file_and_then_makes_another_one_does_not_hold_it() {
 
 /// The copy that is under way replaces the wrong file.
 #[test]
-fn a_copy_that_comes_after_a_wrong_file_is_not_discarded() {
+fn copy_after_a_wrong_file_is_kept() {
     let mut t = copied_and_made();
     t.made_wrong("b", 0, 0, 1);
     assert_eq!(t.take("b", 0), [""; 0]);
@@ -99,7 +99,7 @@ fn a_copy_that_comes_after_a_wrong_file_is_not_discarded() {
 
 /// A file is recomputed from files that are themselves recomputed.
 #[test]
-fn where_all_layers_are_kept_lost_ones_are_made_again_from_the_first() {
+fn kept_layers_are_recomputed_from_the_first() {
     let mut t = Table::with(Rules { keep: Keep::All, ..rules(1) }, "a").at_depth(4);
     assert_eq!(t.join("a"), ["a <- registered, keeps 0 1 2 3 4"]);
     for (depth, holders) in
@@ -112,9 +112,9 @@ fn where_all_layers_are_kept_lost_ones_are_made_again_from_the_first() {
     assert_eq!(t.take("a", 4), ["a <- make 4/0 #1.1, holders 2: a 3: a"]);
 }
 
-/// Where all layers are read, a lost file of the first layer is missing at any depth.
+/// If all layers are read, a lost file of the first layer is missing at any depth.
 #[test]
-fn where_all_layers_are_read_a_lost_one_is_made_again() {
+fn lost_file_of_any_read_layer_is_recomputed() {
     let rules = Rules { keep: Keep::All, lookback: Lookback::All, ..rules(1) };
     let mut t = Table::with(rules, "a").at_depth(4);
     t.take("a", 1);
@@ -126,7 +126,7 @@ fn where_all_layers_are_read_a_lost_one_is_made_again() {
 }
 
 #[test]
-fn a_file_that_cannot_be_made_again_is_waited_for() {
+fn unrecoverable_file_is_waited_for() {
     let mut t = Table::with(rules(1), "a").at_depth(4);
     assert_eq!(t.join("a"), ["a <- registered, keeps 2 3 4"]);
     assert_eq!(t.take("a", 4), [""; 0]);
@@ -137,7 +137,7 @@ fn a_file_that_cannot_be_made_again_is_waited_for() {
 }
 
 #[test]
-fn a_file_that_comes_back_is_not_made_again() {
+fn returned_file_is_not_recomputed() {
     let mut t = Table::with(rules(1), "a").at_depth(1);
     t.join("b");
     assert_eq!(t.leave("a"), ["a <- known"]);
@@ -148,7 +148,7 @@ fn a_file_that_comes_back_is_not_made_again() {
 }
 
 #[test]
-fn a_peers_damaged_file_is_discarded_there() {
+fn damaged_file_of_a_peer_is_discarded() {
     let mut t = Table::with(rules(2), "a b").at_depth(1);
     t.take("b", 1);
     assert_eq!(t.take("a", 0), [""; 0]);
@@ -157,7 +157,7 @@ fn a_peers_damaged_file_is_discarded_there() {
 }
 
 #[test]
-fn damage_at_an_address_that_nobody_has_changes_nothing() {
+fn damage_at_unknown_address_is_ignored() {
     let mut t = Table::with(rules(2), "a b").at_depth(1);
     t.take("b", 1);
     assert_eq!(t.failed("b", 1, 1, 1, damaged(0, 0, Some("z"))), ["b <- known"]);
@@ -168,7 +168,7 @@ fn damage_at_an_address_that_nobody_has_changes_nothing() {
 /// A damaged file that the coordinator does not know of, such as a copy for the worker's own use, is deleted
 /// too.
 #[test]
-fn a_worker_discards_a_damaged_file_that_it_was_not_known_to_have() {
+fn unknown_damaged_file_is_discarded() {
     let mut t = Table::with(rules(2), "a b").at_depth(1);
     t.take("b", 1);
     assert_eq!(t.failed("b", 1, 1, 1, damaged(0, 0, None)), ["b <- known"]);
@@ -177,7 +177,7 @@ fn a_worker_discards_a_damaged_file_that_it_was_not_known_to_have() {
 }
 
 #[test]
-fn a_damaged_file_of_the_layer_in_the_making_is_made_again() {
+fn damaged_file_of_current_layer_is_recomputed() {
     let mut t = Table::with(rules(2), "a");
     t.take("a", 2);
     t.made("a", 0, 0, 1);
@@ -186,9 +186,9 @@ fn a_damaged_file_of_the_layer_in_the_making_is_made_again() {
     assert_eq!(t.made("a", 0, 0, 2), ["a <- known"]);
 }
 
-/// A copy that failed is not on its way, and does not keep a damaged file.
+/// A copy that failed is not under way, and does not protect a damaged file.
 #[test]
-fn a_damaged_file_of_which_a_copy_had_failed_is_discarded() {
+fn damaged_file_is_discarded_after_failed_copy() {
     let mut t = Table::with(Rules { replicas: 2, ..rules(2) }, "a b c");
     t.take("a", 1);
     t.take("b", 1);
@@ -205,10 +205,10 @@ fn a_damaged_file_of_which_a_copy_had_failed_is_discarded() {
     assert_eq!(t.take("b", 0), ["b <- discard 0/0"]);
 }
 
-/// What a worker is making is newer than the damage. Its report would otherwise make it a holder of a file
-/// that is deleted.
+/// A file that a worker is computing is newer than the damage. Its report would otherwise make it a holder
+/// of a file that is deleted.
 #[test]
-fn a_damaged_file_that_is_being_made_is_not_discarded() {
+fn file_under_computation_is_not_discarded() {
     let mut t = Table::with(rules(2), "a b").at_depth(1);
     t.take("b", 1);
     assert_eq!(t.take("a", 0), [""; 0]);

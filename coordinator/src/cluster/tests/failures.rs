@@ -1,4 +1,4 @@
-//! Tests of commands that fail again and again.
+//! Tests of commands that fail repeatedly.
 
 use super::table::{damaged, unreachable};
 use super::*;
@@ -34,7 +34,7 @@ fn fail_until_spared(t: &mut Table, worker: &str, failure: &dyn Fn() -> Failure)
 /// The worker advertises `127.0.0.1:1`: its heartbeats arrive, but no peer can reach it. Workers that need
 /// its files compute nothing, and it computes all shards.
 #[test]
-fn tasks_go_to_the_holder_of_what_others_cannot_reach() {
+fn tasks_go_to_the_unreachable_holder() {
     let mut t = two();
     let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1, "b"));
     assert_eq!(failures, MAX_UNREACHED);
@@ -51,7 +51,7 @@ fn tasks_go_to_the_holder_of_what_others_cannot_reach() {
 }
 
 #[test]
-fn a_third_worker_takes_copies_of_what_others_cannot_reach() {
+fn third_worker_relays_unreachable_files() {
     let mut t = Table::with(rules(3), "a b c").at_depth(1);
     fail_until_spared(&mut t, "a", &|| unreachable(0, 1, "b"));
     // Only b holds shard 1 of depth 0. c takes a copy, and then a can work again.
@@ -63,7 +63,7 @@ fn a_third_worker_takes_copies_of_what_others_cannot_reach() {
 }
 
 #[test]
-fn an_unreachable_peer_is_tried_again() {
+fn unreachable_peer_is_retried() {
     let mut t = two();
     fail_until_spared(&mut t, "a", &|| unreachable(0, 1, "b"));
     let end = t.now + RETRY.as_millis() as u64 + 100;
@@ -82,7 +82,7 @@ fn an_unreachable_peer_is_tried_again() {
 }
 
 #[test]
-fn the_status_names_who_cannot_reach_whom() {
+fn status_names_unreachable_pairs() {
     let mut t = two();
     t.notes = true;
     let mut noted = Vec::new();
@@ -103,12 +103,12 @@ fn the_status_names_who_cannot_reach_whom() {
     assert_eq!(named, 1, "{noted:?}");
     let obstacle = crate::cluster::status::obstacle(&t.state, Millis(t.now)).unwrap();
     assert!(obstacle.contains("host-a cannot reach host-b at b:1 (silence)"), "{obstacle}");
-    assert!(obstacle.contains("host-b go on with what is needed"), "{obstacle}");
+    assert!(obstacle.contains("host-b can reach all needed files and continue"), "{obstacle}");
 }
 
-/// A holder died and began again at another address, and then failures to reach the old address arrive.
+/// A holder died and restarted at another address, and then failures to reach the old address arrive.
 #[test]
-fn failures_at_a_former_address_do_not_blame_the_new_one() {
+fn failures_at_old_address_do_not_count() {
     let mut t = two();
     let (file, addresses) = (table::task(0, 1), vec!["b:0".into()]);
     let former = || Failure::Unreachable { file, addresses: addresses.clone(), message: "gone".into() };
@@ -118,7 +118,7 @@ fn failures_at_a_former_address_do_not_blame_the_new_one() {
 
 /// A worker with many threads loses a peer: all its tasks fail at once.
 #[test]
-fn failures_at_the_same_time_count_once() {
+fn simultaneous_failures_count_once() {
     let mut t = Table::with(rules(16), "a b").at_depth(1);
     let lines = t.take("a", 16);
     let given: Vec<u32> =
@@ -134,7 +134,7 @@ fn failures_at_the_same_time_count_once() {
 
 /// The disk of a worker hangs: its heart beats, but its tasks neither end nor fail.
 #[test]
-fn a_worker_that_does_nothing_is_lost_after_a_while() {
+fn stuck_worker_is_lost() {
     let mut t = two();
     let given = t.take("a", 1);
     let shard = (0..2).find(|shard| given.join(" ").contains(&format!("make 1/{shard} "))).unwrap();
@@ -150,12 +150,12 @@ fn a_worker_that_does_nothing_is_lost_after_a_while() {
         assert!(t.now - start <= STALL.as_millis() as u64 + 2000, "it is never lost");
     }
     assert!(t.now - start >= STALL.as_millis() as u64);
-    assert!(told.unwrap().contains("host-a has commands, and has done nothing for them for 3 min"));
+    assert!(told.unwrap().contains("host-a has made no progress on its commands for 3 min"));
 }
 
-/// The log of a worker grows although its tasks stand still; an audit has no other progress than its cosets.
+/// The log of a worker grows although its tasks are stuck; an audit has no other progress than its cosets.
 #[test]
-fn what_a_worker_logs_is_no_progress() {
+fn log_writes_are_not_progress() {
     let working = Progress { underway: vec![table::task(1, 0)], ..Progress::default() };
     let logged = Progress { usage: Usage { written_bytes: 8192, ..Usage::default() }, ..working.clone() };
     assert!(!logged.has_moved_since(&working));
@@ -165,9 +165,9 @@ fn what_a_worker_logs_is_no_progress() {
     assert!(audits.has_moved_since(&working));
 }
 
-/// A worker that makes progress, however slowly, is left to its work.
+/// A worker that makes progress, however slowly, is not lost.
 #[test]
-fn a_slow_worker_is_not_lost() {
+fn slow_worker_is_not_lost() {
     let mut t = two();
     t.take("a", 1);
     for cosets in 0..4 {
@@ -176,7 +176,7 @@ fn a_slow_worker_is_not_lost() {
         t.ask("a", |request| Event::Heartbeat(request, session, progress));
         for _ in 0..STALL.as_secs() - 10 {
             t.beat("b", &[]);
-            // A request is heard, and is no progress.
+            // A request counts as a message, but not as progress.
             t.take("a", 0);
             t.tick(1000);
         }
@@ -186,7 +186,7 @@ fn a_slow_worker_is_not_lost() {
 
 /// Each kind of failure that is retried has a bound.
 #[test]
-fn failures_in_a_row_give_a_rest_that_grows() {
+fn backoff_grows_with_failures_in_a_row() {
     let kinds: [&dyn Fn() -> Failure; 2] = [&|| Failure::Stopped, &|| damaged(7, 0, Some("nobody"))];
     for failure in kinds {
         let mut t = two();
@@ -194,7 +194,7 @@ fn failures_in_a_row_give_a_rest_that_grows() {
         assert_eq!(failures, MAX_STRIKES);
         let rest = |t: &Table| t.state.members()[table::id("a")].backoff_until.0 - t.now;
         assert!(rest(&t) > REST.as_millis() as u64 - 3000);
-        // Each failure after a rest doubles the next rest, up to a limit.
+        // Each failure after a backoff doubles the next backoff, up to a limit.
         for _ in 0..8 {
             t.now = t.state.members()[table::id("a")].backoff_until.0 + 1;
             t.beat("a", &[]);
@@ -208,7 +208,7 @@ fn failures_in_a_row_give_a_rest_that_grows() {
 }
 
 #[test]
-fn a_success_ends_the_row() {
+fn success_resets_failures_in_a_row() {
     let mut t = Table::with(rules(1), "a");
     for attempt in 1..MAX_STRIKES {
         t.take("a", 1);
@@ -225,7 +225,7 @@ fn a_success_ends_the_row() {
 
 /// Two workers must hold each file, and the disk of one of them is full.
 #[test]
-fn copies_that_find_no_place_are_what_a_run_waits_for() {
+fn run_waits_for_space_for_copies() {
     let mut t = Table::with(Rules { replicas: 2, ..rules(1) }, "a b");
     assert_eq!(crate::cluster::status::obstacle(&t.state, Millis(t.now)), None);
     assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders"]);
@@ -233,5 +233,5 @@ fn copies_that_find_no_place_are_what_a_run_waits_for() {
     assert!(t.take("b", 0).iter().any(|line| line.starts_with("b <- copy 0/0")));
     t.copy_failed("b", 0, 0, Failure::DiskFull("cannot write".into()));
     let obstacle = crate::cluster::status::obstacle(&t.state, Millis(t.now)).unwrap();
-    assert!(obstacle.starts_with("2 workers must hold each file, and not host-b can take"), "{obstacle}");
+    assert!(obstacle.starts_with("2 workers must hold each file, but host-b cannot take"), "{obstacle}");
 }

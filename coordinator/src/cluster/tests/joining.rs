@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_new_worker_is_known_and_gets_a_task() {
+fn new_worker_gets_a_task() {
     let mut t = Table::new(rules(2));
     t.notes = true;
     assert_eq!(t.join("a"), ["save worker a", "note worker registered a", "a <- registered, keeps 0"]);
@@ -14,7 +14,7 @@ fn a_new_worker_is_known_and_gets_a_task() {
 }
 
 #[test]
-fn a_worker_that_begins_again_before_it_was_missed_is_answered_anew() {
+fn restarted_worker_registers_again() {
     let mut t = Table::with(rules(1), "a");
     assert_eq!(t.take("a", 2), ["a <- make 0/0 #1.1, holders"]);
     assert_eq!(t.take("a", 1), [""; 0]);
@@ -24,7 +24,7 @@ fn a_worker_that_begins_again_before_it_was_missed_is_answered_anew() {
         t.join("a"),
         [
             "a <- unknown",
-            "note worker begins again a",
+            "note worker registered again a",
             "note worker registered a",
             "a <- registered, keeps 0"
         ]
@@ -37,9 +37,9 @@ fn a_worker_that_begins_again_before_it_was_missed_is_answered_anew() {
     assert_eq!(t.made("a", 0, 0, 2), ["a <- known", "commit 0/0 in 0 ms, held 0/0 a"]);
 }
 
-/// Networks deliver a message twice, and late: then files that it lists may be gone.
+/// Networks may deliver a message twice, and late: then files that it lists may no longer exist.
 #[test]
-fn a_registration_that_comes_late_changes_nothing() {
+fn late_registration_is_ignored() {
     let mut t = Table::new(rules(1));
     assert_eq!(t.join_again("a", (7, 1)), ["save worker a", "a <- registered, keeps 0"]);
     let first = t.sessions["a"];
@@ -48,18 +48,18 @@ fn a_registration_that_comes_late_changes_nothing() {
     assert_eq!(t.join_again("a", (7, 2)), ["a <- registered, keeps 0"]);
     let second = t.sessions["a"];
     assert_ne!(second, first);
-    let late = ["a <- refused a later registration of this worker has come first"];
+    let late = ["a <- refused a later registration of this worker has arrived first"];
     assert_eq!(t.join_again("a", (7, 1)), late);
     assert_eq!(t.state.members().of_session(second), Some(table::id("a")));
-    // Another process begins to count again.
+    // Another process starts its numbers again.
     assert_eq!(t.join_again("a", (8, 1)), ["a <- registered, keeps 0"]);
     assert_eq!(t.state.members().of_session(second), None);
-    // Who was lost may try again what was not answered.
+    // A lost worker may repeat a registration that was not answered.
     let third = t.sessions["a"];
     (0..20).for_each(|_| drop(t.tick(2000)));
     assert_eq!(t.state.members().of_session(third), None);
     assert_eq!(t.join_again("a", (8, 1)), ["a <- registered, keeps 0"]);
-    // What was answered is not asked again.
+    // An answered registration is not repeated.
     t.take("a", 0);
     (0..20).for_each(|_| drop(t.tick(2000)));
     assert_eq!(t.join_again("a", (8, 1)), late);
@@ -69,7 +69,7 @@ fn a_registration_that_comes_late_changes_nothing() {
 }
 
 #[test]
-fn a_worker_at_another_address_is_saved_again() {
+fn new_address_is_saved() {
     let mut t = Table::new(rules(1));
     t.join_at("a", "elsewhere:1", 1, &[]);
     t.leave("a");
@@ -77,11 +77,11 @@ fn a_worker_at_another_address_is_saved_again() {
 }
 
 #[test]
-fn a_worker_that_comes_back_has_what_it_says() {
+fn inventory_of_returning_worker_counts() {
     let mut t = Table::with(rules(2), "a b").at_depth(4);
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.state.waiting_for().len(), 1);
-    // Without the worker's files no task can begin; with them, it gets its tasks.
+    // Without the worker's files no task can start; with them, it gets its tasks.
     assert_eq!(t.join("a"), ["a <- registered, keeps 2 3 4"]);
     assert_eq!(t.take("a", 2), [""; 0]);
     assert_eq!(t.state.files().missing().len(), 2);
@@ -90,9 +90,9 @@ fn a_worker_that_comes_back_has_what_it_says() {
     assert_eq!(t.take("a", 2), ["a <- make 4/0 #1.1, holders 2: a|b 3: a|b"]);
 }
 
-/// Reports of a worker survive its session if its files are still there.
+/// Reports of a worker survive its session if its files still exist.
 #[test]
-fn what_a_worker_has_made_counts_when_it_begins_again() {
+fn reports_survive_a_restart_of_the_worker() {
     let mut t = Table::with(rules(3), "a");
     assert_eq!(t.take("a", 2), ["a <- make 0/0 #1.1, make 0/1 #1.1, holders"]);
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
@@ -102,7 +102,7 @@ fn what_a_worker_has_made_counts_when_it_begins_again() {
 }
 
 #[test]
-fn sessions_of_nobody_are_unknown() {
+fn unknown_sessions_are_rejected() {
     let mut t = Table::new(rules(1));
     assert_eq!(t.take("a", 1), ["a <- unknown"]);
     assert_eq!(t.beat("a", &[]), ["a <- unknown"]);
@@ -113,7 +113,7 @@ fn sessions_of_nobody_are_unknown() {
 
 /// Two stores with the same content, as when a directory was copied.
 #[test]
-fn a_worker_may_come_with_the_files_of_another() {
+fn copied_store_adds_a_holder() {
     let mut t = Table::with(rules(2), "a b").at_depth(1);
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.join_with("c", 1, &[(0, 0)]), ["save worker c", "c <- registered, keeps 0 1"]);
@@ -122,9 +122,9 @@ fn a_worker_may_come_with_the_files_of_another() {
     assert_eq!(t.state.waiting_for().len(), 0);
 }
 
-/// Each of two processes with one id registers again whenever the other one has taken its session.
+/// Two processes with one id would each register again whenever the other one has taken its session.
 #[test]
-fn two_workers_with_one_id_do_not_take_turns() {
+fn second_worker_with_same_id_is_refused() {
     let mut t = Table::with(rules(1), "a");
     // The process was restarted, and listens on another port.
     assert_eq!(t.join_at("a", "a:2", 1, &[]), ["save worker a", "a <- registered, keeps 0"]);
@@ -136,7 +136,7 @@ fn two_workers_with_one_id_do_not_take_turns() {
 }
 
 #[test]
-fn a_worker_that_is_ahead_of_the_run_is_told_of() {
+fn worker_ahead_of_the_run_is_logged() {
     let mut t = Table::with(rules(1), "a").at_depth(2);
     assert_eq!(t.leave("a"), ["a <- known"]);
     t.notes = true;

@@ -5,7 +5,7 @@ use fathom_engine::run::{Keep, Lookback};
 
 /// A layer is durable before another is built on it.
 #[test]
-fn a_layer_is_committed_before_the_next_is_begun() {
+fn layer_is_committed_before_the_next_starts() {
     let mut t = Table::with(rules(2), "a b");
     assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders"]);
     assert_eq!(t.take("b", 1), ["b <- make 0/1 #1.1, holders"]);
@@ -20,7 +20,7 @@ fn a_layer_is_committed_before_the_next_is_begun() {
 }
 
 #[test]
-fn reports_are_made_durable_now_and_then() {
+fn reports_are_saved_periodically() {
     let mut t = Table::with(rules(3), "a");
     t.take("a", 2);
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
@@ -33,7 +33,7 @@ fn reports_are_made_durable_now_and_then() {
 }
 
 #[test]
-fn layers_that_are_read_no_longer_are_retired() {
+fn unread_layers_are_retired() {
     for keep in [Keep::Last, Keep::All] {
         let mut t = Table::with(Rules { keep, ..rules(2) }, "a b").at_depth(2);
         t.take("a", 1);
@@ -55,7 +55,7 @@ fn layers_that_are_read_no_longer_are_retired() {
 
 /// A shard may move to a worker that has none of its files, which must then know the holders of all of them.
 #[test]
-fn where_all_layers_are_read_all_are_told_and_waited_for() {
+fn all_read_layers_are_in_the_holder_map() {
     let rules = Rules { keep: Keep::All, lookback: Lookback::All, ..rules(2) };
     let mut t = Table::with(rules, "a b").at_depth(4);
     let holders = "holders 0: a|b 1: a|b 2: a|b 3: a|b";
@@ -66,7 +66,7 @@ fn where_all_layers_are_read_all_are_told_and_waited_for() {
 }
 
 #[test]
-fn who_is_away_gets_no_orders() {
+fn absent_worker_gets_no_commands() {
     let mut t = Table::with(rules(1), "a").at_depth(1);
     t.join("b");
     t.leave("b");
@@ -75,7 +75,7 @@ fn who_is_away_gets_no_orders() {
 }
 
 #[test]
-fn a_run_is_complete_when_all_states_are_visited() {
+fn run_is_complete_when_all_states_are_visited() {
     let mut t = Table::with(Rules { states: 20, ..rules(1) }, "a").at_depth(1);
     assert_eq!(t.take("a", 1), ["a <- make 1/0 #1.1, holders 0: a"]);
     t.join("b");
@@ -90,7 +90,7 @@ fn a_run_is_complete_when_all_states_are_visited() {
 }
 
 #[test]
-fn stores_are_cleaned_of_a_complete_run_alone() {
+fn only_a_complete_run_is_cleaned() {
     let cleaning = Rules { clean_stores: true, ..rules(1) };
     let mut t = Table::with(Rules { states: 20, ..cleaning }, "a").at_depth(1);
     t.take("a", 1);
@@ -104,7 +104,7 @@ fn stores_are_cleaned_of_a_complete_run_alone() {
 }
 
 #[test]
-fn a_run_goes_no_deeper_than_was_asked() {
+fn run_stops_at_max_depth() {
     let mut t = Table::with(Rules { max_depth: Some(1), ..rules(1) }, "a").at_depth(1);
     t.take("a", 1);
     assert_eq!(t.made("a", 1, 0, 1), ["a <- known", "commit 1/0 in 0 ms, held 0/0 a, 1/0 a"]);

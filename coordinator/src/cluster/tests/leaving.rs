@@ -4,7 +4,7 @@ use super::*;
 use crate::cluster::event::Event;
 
 #[test]
-fn a_worker_is_drained_when_others_have_what_it_holds() {
+fn drained_worker_leaves_after_its_files_are_copied() {
     let mut t = Table::with(rules(2), "a b").at_depth(1);
     assert_eq!(t.take("a", 1), ["a <- make 1/0 #1.1, holders 0: a|b"]);
     assert_eq!(t.take("a", 1), [""; 0]);
@@ -12,7 +12,10 @@ fn a_worker_is_drained_when_others_have_what_it_holds() {
     let lines = t.drain("host-a");
     assert_eq!(
         lines,
-        ["person <- said 61616161 leaves when what it holds is with others", "b <- copy 0/0 from a"]
+        [
+            "person <- said draining 61616161: it will leave once its files have been copied",
+            "b <- copy 0/0 from a"
+        ]
     );
     assert_eq!(t.copied("b", 0, 0), ["b <- known"]);
     // The worker finishes its task, and that file is copied too.
@@ -29,9 +32,9 @@ fn a_worker_is_drained_when_others_have_what_it_holds() {
 }
 
 #[test]
-fn draining_is_refused_if_it_is_not_clear_or_nobody_is_left() {
+fn draining_is_refused_if_ambiguous_or_last() {
     let mut t = Table::new(rules(1));
-    assert_eq!(t.drain("a"), ["person <- refused no worker is there"]);
+    assert_eq!(t.drain("a"), ["person <- refused no worker is connected"]);
     t.join("a");
     let refused = |t: &mut Table, name: &str, why: &str| {
         let lines = t.drain(name);
@@ -40,15 +43,18 @@ fn draining_is_refused_if_it_is_not_clear_or_nobody_is_left() {
     };
     refused(&mut t, "host-a", "is the last worker");
     t.join("b");
-    refused(&mut t, "host-z", "there are 61616161 (host-a), 62626262 (host-b)");
-    refused(&mut t, "", "there is no worker");
-    refused(&mut t, "6", "may be 2 workers");
-    assert_eq!(t.drain("61"), ["person <- said 61616161 leaves when what it holds is with others"]);
+    refused(&mut t, "host-z", "Connected workers: 61616161 (host-a), 62626262 (host-b)");
+    refused(&mut t, "", "unknown worker");
+    refused(&mut t, "6", "matches 2 workers");
+    assert_eq!(
+        t.drain("61"),
+        ["person <- said draining 61616161: it will leave once its files have been copied"]
+    );
     refused(&mut t, "host-b", "is the last worker");
 }
 
 #[test]
-fn two_that_are_drained_at_once_do_not_count_on_each_other() {
+fn concurrently_drained_workers_do_not_rely_on_each_other() {
     let mut t = Table::with(Rules { replicas: 2, ..rules(1) }, "a b").at_depth(1);
     t.join("c");
     t.drain("host-a");
@@ -63,7 +69,7 @@ fn two_that_are_drained_at_once_do_not_count_on_each_other() {
 }
 
 #[test]
-fn a_drained_worker_leaves_as_many_copies_as_there_should_be() {
+fn draining_preserves_the_number_of_copies() {
     let mut t = Table::with(Rules { replicas: 2, ..rules(1) }, "a b").at_depth(1);
     t.join("c");
     t.take("a", 0);
@@ -75,7 +81,7 @@ fn a_drained_worker_leaves_as_many_copies_as_there_should_be() {
 }
 
 #[test]
-fn a_drained_worker_that_comes_again_in_between_is_still_drained() {
+fn draining_survives_a_new_session() {
     let mut t = Table::with(rules(1), "a").at_depth(1);
     t.join("b");
     t.drain("host-a");
@@ -88,7 +94,7 @@ fn a_drained_worker_that_comes_again_in_between_is_still_drained() {
 }
 
 #[test]
-fn a_run_that_is_stopped_ends_when_all_have_left() {
+fn stopped_run_ends_when_all_workers_have_left() {
     let mut t = Table::with(rules(2), "a b");
     t.take("a", 1);
     t.made("a", 0, 0, 1);
@@ -97,28 +103,28 @@ fn a_run_that_is_stopped_ends_when_all_have_left() {
     assert_eq!(
         t.stop(),
         [
-            "person <- said stopping: 2 workers stop at the next coset",
+            "person <- said stopping: 2 workers will stop at the next coset",
             "save 0/0, held 0/0 a",
             "a <- leave Stopped"
         ]
     );
-    // Reports that still arrive are saved, but nothing is committed and no task is given out.
+    // Reports that still arrive are saved, but nothing is committed and no task is assigned.
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.take("b", 1), ["b <- leave Stopped"]);
-    assert_eq!(t.stop(), ["person <- said stopping: 1 worker stops at the next coset"]);
+    assert_eq!(t.stop(), ["person <- said stopping: 1 worker will stop at the next coset"]);
     assert_eq!(t.leave("b"), ["b <- known", "save 0/1, held 0/1 b", "told", "end Stopped"]);
-    assert_eq!(t.stop(), ["person <- said stopping: no worker is there"]);
+    assert_eq!(t.stop(), ["person <- said stopping: no worker is connected"]);
 }
 
 #[test]
-fn a_run_without_workers_stops_at_once() {
+fn run_without_workers_stops_immediately() {
     let mut t = Table::new(rules(2));
-    assert_eq!(t.stop(), ["person <- said stopping: no worker is there", "told", "end Stopped"]);
+    assert_eq!(t.stop(), ["person <- said stopping: no worker is connected", "told", "end Stopped"]);
 }
 
 #[test]
-fn a_coordinator_that_is_told_to_end_does_not_wait() {
+fn terminated_coordinator_does_not_wait() {
     let mut t = Table::with(rules(2), "a b");
     t.take("a", 1);
     t.made("a", 0, 0, 1);
@@ -130,9 +136,9 @@ fn a_coordinator_that_is_told_to_end_does_not_wait() {
     assert_eq!(t.apply(Event::Terminate), [""; 0]);
 }
 
-/// A complete run stays complete.
+/// A complete run remains complete.
 #[test]
-fn a_coordinator_that_is_told_to_end_while_it_ends_says_how_the_run_ended() {
+fn termination_keeps_the_ending() {
     let mut t = Table::with(Rules { max_depth: Some(0), ..rules(1) }, "a");
     t.take("a", 1);
     t.made("a", 0, 0, 1);
@@ -144,7 +150,7 @@ fn a_coordinator_that_is_told_to_end_while_it_ends_says_how_the_run_ended() {
 }
 
 #[test]
-fn a_worker_that_joins_while_the_run_ends_is_told_to_leave() {
+fn worker_joining_an_ending_run_is_told_to_leave() {
     let mut t = Table::with(rules(1), "a");
     t.stop();
     t.join("b");

@@ -16,7 +16,7 @@ fn owners(t: &mut Table) -> String {
 }
 
 #[test]
-fn what_nobody_has_is_dealt_out_in_pieces() {
+fn unowned_shards_are_divided_into_pieces() {
     let mut t = Table::with(rules(9), "a b c");
     assert_eq!(owners(&mut t), "aaabbbccc");
     t.leave("b");
@@ -27,17 +27,17 @@ fn what_nobody_has_is_dealt_out_in_pieces() {
 }
 
 #[test]
-fn pieces_are_of_the_order_of_the_run() {
+fn pieces_follow_the_shard_order() {
     let order = ShardOrder::new([4, 1, 3, 0, 5, 2].map(ShardId).into()).unwrap();
     let past = Past { order: Some(order), ..Past::default() };
     let mut t = Table::after(rules(6), 1, past.clone());
     t.join("a");
-    // Tasks are given out in the order, and what one worker does not keep is the end of the order.
+    // Tasks are assigned in the order, and the excess of one worker is taken from the end of the order.
     assert_eq!(t.take("a", 2), ["a <- make 0/4 #1.1, make 0/1 #1.1, holders"]);
     t.join("b");
     assert_eq!(owners(&mut t), "babaab");
     assert_eq!(t.take("b", 2), ["b <- make 0/0 #1.1, make 0/5 #1.1, holders"]);
-    // The order outlasts a layer.
+    // The order persists beyond a layer.
     let mut t = Table::after(rules(6), 1, past);
     t.join("a");
     t.join("b");
@@ -48,7 +48,7 @@ fn pieces_are_of_the_order_of_the_run() {
 }
 
 #[test]
-fn shards_come_back_to_their_piece() {
+fn shards_return_to_their_piece() {
     let mut t = Table::with(rules(8), "a b").at_depth(1);
     // The first half is so large that a part of it goes to the other worker.
     for shard in 0..8 {
@@ -61,7 +61,7 @@ fn shards_come_back_to_their_piece() {
 }
 
 #[test]
-fn a_newcomer_gets_the_piece_of_who_was_lost() {
+fn new_worker_gets_the_piece_of_a_lost_one() {
     let mut t = Table::with(rules(9), "a b c").at_depth(1);
     assert_eq!(owners(&mut t), "aaabbbccc");
     t.leave("b");
@@ -71,7 +71,7 @@ fn a_newcomer_gets_the_piece_of_who_was_lost() {
 }
 
 #[test]
-fn pieces_differ_by_one_shard_at_most() {
+fn piece_sizes_differ_by_at_most_one() {
     let workers: Vec<String> = ('a'..='j').map(String::from).collect();
     let mut t = Table::with(rules(24), &workers.join(" "));
     let owners = owners(&mut t);
@@ -80,7 +80,7 @@ fn pieces_differ_by_one_shard_at_most() {
 }
 
 #[test]
-fn who_has_more_threads_gets_more() {
+fn pieces_are_proportional_to_threads() {
     let mut t = Table::new(rules(8));
     t.join_with("a", 3, &[]);
     t.join_with("b", 1, &[]);
@@ -88,7 +88,7 @@ fn who_has_more_threads_gets_more() {
 }
 
 #[test]
-fn shards_stay_where_their_files_are() {
+fn shards_stay_with_their_files() {
     let mut t = Table::with(rules(4), "a b").at_depth(1);
     assert_eq!(owners(&mut t), "aabb");
     t.leave("b");
@@ -98,7 +98,7 @@ fn shards_stay_where_their_files_are() {
 }
 
 #[test]
-fn bytes_are_balanced_and_not_shards() {
+fn bytes_are_balanced_instead_of_shards() {
     let mut t = Table::with(rules(8), "a").at_depth(1);
     for shard in 0..8 {
         t.state.set_bytes(task(0, shard), if shard < 4 { 4 << 20 } else { 1 << 20 });
@@ -119,7 +119,7 @@ fn bytes_are_balanced_and_not_shards() {
 }
 
 #[test]
-fn a_worker_that_joins_in_the_middle_gets_what_is_not_begun() {
+fn late_worker_gets_unstarted_shards() {
     let mut t = Table::with(rules(6), "a").at_depth(1);
     t.take("a", 2);
     t.join("b");
@@ -128,23 +128,23 @@ fn a_worker_that_joins_in_the_middle_gets_what_is_not_begun() {
 }
 
 #[test]
-fn who_has_nothing_left_takes_over_after_a_second() {
+fn idle_worker_takes_over_after_a_second() {
     let mut t = Table::with(rules(8), "a b").at_depth(1);
     assert_eq!(t.take("b", 8)[0].matches("make").count(), 4);
     assert_eq!(t.take("b", 1), [""; 0]);
     assert_eq!(t.tick(999), [""; 0]);
     assert_eq!(t.tick(1), ["b <- make 1/3 #1.1"]);
     assert_eq!(t.take("b", 4), ["b <- make 1/2 #1.1"]);
-    // Tasks that the owner can begin at once are left to it.
+    // Tasks that the owner can start immediately are left to it.
     assert_eq!(t.take("b", 4), ["b <- make 1/1 #1.1"]);
     assert_eq!(t.take("b", 4), [""; 0]);
     assert_eq!(t.take("a", 4), ["a <- make 1/0 #1.1, holders 0: a|a|a|a|b|b|b|b"]);
 }
 
-/// The first worker has begun the shard of the second one's piece, and may take long over it. The other shard
-/// does not wait for it while the second worker has a free thread.
+/// The first worker has started the shard of the second one's piece, and may take long over it. The other
+/// shard does not wait for it while the second worker has a free thread.
 #[test]
-fn no_task_waits_for_a_busy_worker_while_another_is_free() {
+fn free_worker_takes_over_from_busy_one() {
     let mut t = Table::with(rules(2), "b");
     assert_eq!(t.take("b", 1), ["b <- make 0/0 #1.1, holders"]);
     t.join("a");
@@ -152,9 +152,9 @@ fn no_task_waits_for_a_busy_worker_while_another_is_free() {
     assert_eq!(t.tick(1000), ["a <- make 0/1 #1.1, holders"]);
 }
 
-/// A thread that audits begins no other shard meanwhile.
+/// A thread that audits starts no other shard in the meantime.
 #[test]
-fn no_task_waits_for_who_audits_while_another_is_free() {
+fn free_worker_takes_over_from_auditor() {
     let mut t = Table::new(Rules { audit: PARTS, ..rules(4) });
     t.join_with("a", 2, &[]);
     t.join_with("b", 2, &[]);
@@ -166,9 +166,9 @@ fn no_task_waits_for_who_audits_while_another_is_free() {
     assert_eq!(t.tick(1000), ["save 0/2 0/3, held 0/2 b, 0/3 b", "b <- make 0/1 #1.1"]);
 }
 
-/// The shards of that worker go to workers with room.
+/// The shards of that worker go to workers with free space.
 #[test]
-fn a_worker_whose_disk_is_full_owns_nothing() {
+fn worker_with_full_disk_owns_nothing() {
     let mut t = Table::with(rules(2), "a b").at_depth(1);
     t.take("a", 1);
     t.failed("a", 1, 0, 1, fathom_proto::Failure::DiskFull("no room".into()));
@@ -181,9 +181,9 @@ fn a_worker_whose_disk_is_full_owns_nothing() {
     assert_eq!(owners(&mut t), "ab");
 }
 
-/// Others make the shards of who rests, and keep their own pieces.
+/// Others compute the shards of a worker in backoff, and keep their own pieces.
 #[test]
-fn who_rests_keeps_a_piece() {
+fn worker_in_backoff_keeps_its_piece() {
     let mut t = Table::with(rules(12), "a b c d").at_depth(1);
     t.take("b", 1);
     t.failed("b", 1, 3, 1, fathom_proto::Failure::DiskFull("no room".into()));
@@ -198,7 +198,7 @@ fn who_rests_keeps_a_piece() {
 }
 
 #[test]
-fn a_drained_worker_owns_nothing() {
+fn drained_worker_owns_nothing() {
     let mut t = Table::with(rules(4), "a b").at_depth(1);
     t.drain("host-a");
     assert_eq!(owners(&mut t), "bbbb");
@@ -206,7 +206,7 @@ fn a_drained_worker_owns_nothing() {
 
 /// Sizes and numbers of threads as large as possible do not overflow.
 #[test]
-fn large_shares_are_right() {
+fn large_shares_do_not_overflow() {
     let mut t = Table::new(rules(4));
     t.join_with("a", 4096, &[]);
     let mut t = t.at_depth(1);

@@ -5,7 +5,8 @@ use super::*;
 use crate::cluster::event::{Effect, Event, Reply, RequestId};
 use crate::cluster::state::Past;
 
-/// Returns a journal in which depth 0 is committed and held by a and b, and a has made shard 0 of depth 1.
+/// Returns a journal in which depth 0 is committed and held by a and b, and a has computed shard 0 of depth
+/// 1.
 fn past() -> Past {
     let worker = |name: &str| (table::id(name), format!("host-{name}"), format!("{name}:1"));
     Past {
@@ -18,13 +19,13 @@ fn past() -> Past {
 }
 
 #[test]
-fn those_who_were_there_are_waited_for() {
+fn workers_of_earlier_epoch_are_waited_for() {
     let mut t = Table::after(rules(2), 2, past());
     assert_eq!(t.tick(100), [""; 0]);
     assert_eq!(t.join_with("b", 1, &[(0, 1)]), ["b <- registered, keeps 0 1"]);
     assert_eq!(t.take("b", 1), [""; 0]);
     assert_eq!(t.state.waiting_for().len(), 1);
-    // A made shard is not computed again, and counts once its holder is back.
+    // A computed shard is not computed again, and counts once its holder is back.
     assert_eq!(
         t.join_with("a", 1, &[(0, 0), (1, 0)]),
         ["a <- registered, keeps 0 1", "b <- make 1/1 #2.1, holders 0: a|b"]
@@ -37,7 +38,7 @@ fn those_who_were_there_are_waited_for() {
 
 /// The holder came back without the file while the last epoch was ending, when nothing was computed again.
 #[test]
-fn a_report_without_a_holder_is_made_again() {
+fn report_without_holder_is_recomputed() {
     let files = vec![held(0, 0, "a"), held(0, 1, "b"), held(1, 0, "")];
     let mut t = Table::after(rules(2), 2, Past { files, ..past() });
     t.join_with("a", 1, &[(0, 0)]);
@@ -47,19 +48,19 @@ fn a_report_without_a_holder_is_made_again() {
 }
 
 #[test]
-fn those_who_do_not_come_back_are_lost_after_a_lease() {
+fn absent_workers_are_lost_after_a_lease() {
     let mut t = Table::after(rules(2), 2, past());
     t.notes = true;
     assert_eq!(t.tick(5_000), [""; 0]);
     assert_eq!(t.tick(5_000), [""; 0]);
-    // After the lease, every missing file is recomputed that can be.
+    // After the lease, every missing file that can be recomputed is.
     assert_eq!(
         t.tick(1),
         [
             "note worker lost a",
             "note worker lost b",
-            "note file is made again 0/0",
-            "note file is made again 0/1"
+            "note lost file is recomputed 0/0",
+            "note lost file is recomputed 0/1"
         ]
     );
     assert_eq!(t.tick(1), [""; 0]);
@@ -67,7 +68,7 @@ fn those_who_do_not_come_back_are_lost_after_a_lease() {
 
 /// The disk was wiped, so the shard must be computed again, not waited for.
 #[test]
-fn a_report_whose_file_did_not_come_back_counts_no_more() {
+fn report_without_file_is_dropped() {
     let mut t = Table::after(rules(2), 2, past());
     t.join_with("b", 1, &[(0, 1)]);
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
@@ -75,7 +76,7 @@ fn a_report_whose_file_did_not_come_back_counts_no_more() {
 }
 
 #[test]
-fn a_layer_whose_shards_were_all_made_is_committed_when_its_holders_are_back() {
+fn complete_layer_is_committed_when_holders_return() {
     let past = Past { files: vec![held(0, 0, "a"), held(1, 0, "a")], ..past() };
     let mut t = Table::after(rules(1), 2, past);
     assert_eq!(t.tick(100), [""; 0]);
@@ -87,7 +88,7 @@ fn a_layer_whose_shards_were_all_made_is_committed_when_its_holders_are_back() {
 }
 
 #[test]
-fn reports_of_another_life_are_late() {
+fn reports_of_another_epoch_are_ignored() {
     let mut t = Table::after(rules(2), 2, past());
     t.join_with("a", 1, &[(0, 0), (1, 0)]);
     t.join_with("b", 1, &[(0, 1)]);
@@ -98,9 +99,9 @@ fn reports_of_another_life_are_late() {
     assert_eq!(t.outcome("b", late), ["b <- known"]);
 }
 
-/// A worker between two attempts to reach the coordinator learns that the run is over, if it comes in time.
+/// A worker between two attempts to reach the coordinator learns that the run is over, if it returns in time.
 #[test]
-fn the_end_waits_for_those_who_were_there() {
+fn ending_waits_for_workers_of_earlier_epoch() {
     let ends = |comes_back: bool| {
         let past = Past { files: vec![held(0, 0, "a"), held(0, 1, "a"), held(1, 0, "a")], ..past() };
         let mut t = Table::after(Rules { max_depth: Some(1), ..rules(2) }, 2, past);
@@ -122,10 +123,10 @@ fn the_end_waits_for_those_who_were_there() {
     assert_eq!(ends(false), ["told", "end MaxDepth"]);
 }
 
-/// A worker that kept the version of a map from an earlier epoch is sent the holders again, whatever that
+/// A worker that kept the version of a map from an earlier epoch receives the holders again, whatever that
 /// version was.
 #[test]
-fn map_numbers_of_another_life_stand_for_nothing() {
+fn map_versions_of_earlier_epochs_are_invalid() {
     // Small numbers, and versions of the first epoch.
     let first = Table::after(rules(2), 1, past()).state.holder_map().version();
     for number in (0..64).chain(first..first + 64) {
@@ -147,9 +148,9 @@ fn map_numbers_of_another_life_stand_for_nothing() {
     }
 }
 
-/// If the last epoch was cut short, the run ends once its workers have been told, or are lost.
+/// If the last epoch was cut short, the run ends once its workers have been informed, or are lost.
 #[test]
-fn a_run_that_was_through_goes_no_deeper() {
+fn completed_run_is_not_extended() {
     for (states, max_depth, end) in [(20, None, "end Complete"), (21, Some(0), "end MaxDepth")] {
         let mut t = Table::after(Rules { states, max_depth, ..rules(2) }, 2, past());
         assert_eq!(t.tick(5_000), [""; 0]);

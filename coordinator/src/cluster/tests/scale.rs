@@ -1,4 +1,4 @@
-//! Tests of the coordinator's cost in the largest runs: an event must not look at all shards.
+//! Tests of the coordinator's cost in the largest runs: an event must not examine all shards.
 
 use super::table::{id, report};
 use super::*;
@@ -93,7 +93,7 @@ impl Large {
 /// Layers of 16,384 shards with 1,024 workers: an event takes about 6 us, or 12 us with two replicas. Without
 /// `FATHOM_TEST_SLOW` an eighth of both takes part in two layers.
 #[test]
-fn an_event_of_a_large_run_is_cheap() {
+fn event_cost_is_small_in_a_large_run() {
     let workers = fathom_slow::choose(128, 1024);
     let shards = fathom_slow::choose(2048, 16_384);
     for replicas in fathom_slow::choose(2, 1)..=2 {

@@ -9,12 +9,12 @@ fn shared(shards: u32) -> Rules {
 }
 
 #[test]
-fn files_are_with_all_and_need_no_copies() {
+fn shared_files_need_no_copies() {
     let mut t = Table::with(shared(2), "a b");
     assert_eq!(t.commands("a", 1), ["a <- make 0/0 #1.1"]);
     assert_eq!(t.commands("b", 1), ["b <- make 0/1 #1.1"]);
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
-    // The maker of a file may leave.
+    // The producer of a file may leave.
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known", "commit 0/0 0/1 in 0 ms, held 0/0 shared, 0/1 shared"]);
     assert_eq!(t.commands("b", 4), ["b <- make 1/0 #1.1, make 1/1 #1.1"]);
@@ -22,7 +22,7 @@ fn files_are_with_all_and_need_no_copies() {
 
 /// Clients that verify and audit a run ask the workers, each for some of the files.
 #[test]
-fn every_worker_can_tell_of_a_file() {
+fn file_requests_are_spread_over_workers() {
     let mut t = Table::with(shared(2), "a b").at_depth(2);
     let asked = |t: &Table| -> Vec<Vec<_>> {
         let layers = t.state.kept().layers;
@@ -37,7 +37,7 @@ fn every_worker_can_tell_of_a_file() {
 }
 
 #[test]
-fn the_coordinator_retires_layers() {
+fn coordinator_retires_layers() {
     let mut t = Table::with(shared(1), "a").at_depth(2);
     t.commands("a", 1);
     assert_eq!(
@@ -48,7 +48,7 @@ fn the_coordinator_retires_layers() {
 }
 
 #[test]
-fn a_damaged_file_is_discarded_once_and_made_again() {
+fn damaged_file_is_discarded_once_and_recomputed() {
     let mut t = Table::with(shared(2), "a b").at_depth(1);
     t.commands("a", 1);
     t.commands("b", 1);
@@ -61,7 +61,7 @@ fn a_damaged_file_is_discarded_once_and_made_again() {
 }
 
 #[test]
-fn a_run_fails_whose_file_cannot_be_made_again() {
+fn unrecoverable_file_ends_the_run() {
     let mut t = Table::with(shared(1), "a").at_depth(4);
     t.commands("a", 1);
     assert_eq!(t.failed("a", 4, 0, 1, damaged(3, 0, None)), ["discard shared 3/0", "a <- known"]);
@@ -72,7 +72,7 @@ fn a_run_fails_whose_file_cannot_be_made_again() {
 }
 
 #[test]
-fn where_all_layers_are_kept_it_can() {
+fn file_is_recomputed_if_all_layers_are_kept() {
     let mut t = Table::with(Rules { keep: Keep::All, ..shared(1) }, "a").at_depth(4);
     t.commands("a", 1);
     assert_eq!(t.failed("a", 4, 0, 1, damaged(3, 0, None)), ["discard shared 3/0", "a <- known"]);
@@ -84,7 +84,7 @@ fn where_all_layers_are_kept_it_can() {
 }
 
 #[test]
-fn a_drained_worker_leaves_when_it_has_nothing_to_do() {
+fn drained_worker_leaves_when_idle() {
     let mut t = Table::with(shared(1), "a").at_depth(1);
     t.commands("a", 1);
     t.join("b");

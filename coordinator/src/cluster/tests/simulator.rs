@@ -2,10 +2,11 @@
 //! the network and the disks are simulated, and driven by a seeded scheduler.
 //!
 //! Messages are lost, duplicated or late, and so out of order. Processes die, sleep, and come back in another
-//! epoch. Disks fill, and lose or damage files. In some runs all workers share one disk, on which a wrong worker may replace the files of others. Networks are cut
-//! in one direction, and clocks jump. After every event the invariants of the state are checked, and
-//! each commit is compared with the truth. After the faults the run must be complete and right within a
-//! bounded simulated time, so that a run without progress fails the test.
+//! epoch. Disks fill, and lose or damage files. In some runs all workers share one disk, on which a wrong
+//! worker may replace the files of others. Networks are cut in one direction, and clocks jump. After every
+//! event the invariants of the state are checked, and each commit is compared with the truth. After the
+//! faults the run must be complete and right within a bounded simulated time, so that a run without progress
+//! fails the test.
 //!
 //! `FATHOM_SEEDS=100000 cargo test --release -p fathom-coordinator simulator` tries this number of seeds.
 //! `FATHOM_SEED=17 cargo test ... simulator -- --nocapture` prints the events of one seed.
@@ -20,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Number of seeds in every test run.
 const SEEDS: u64 = 3000;
-/// Largest number of failing seeds that are listed.
+/// Maximum number of failing seeds that are listed.
 const MAX_TOLD: usize = 10;
 /// Number of seeds among which a planted fault must show.
 const SEEDS_OF_FAULT: u64 = 1000;
@@ -52,7 +53,7 @@ fn fault_of(seed: u64, planted: Option<Planted>) -> Option<String> {
 }
 
 #[test]
-fn every_seed_ends_and_is_right() {
+fn all_seeds_end_with_the_right_result() {
     if let Some(seed) = seeds("FATHOM_SEED") {
         assert_eq!(Simulation::new(seed, None).told().run(), Outcome::Right);
         return;
@@ -74,13 +75,13 @@ fn every_seed_ends_and_is_right() {
         faults.into_iter().take(MAX_TOLD).map(|(seed, what)| format!("seed {seed}: {what}")).collect();
     assert!(
         faults.is_empty(),
-        "run one alone with FATHOM_SEED, and -- --nocapture to see each event:\n{}",
+        "run a single one with FATHOM_SEED, and -- --nocapture to see each event:\n{}",
         faults.join("\n")
     );
 }
 
 #[test]
-fn a_planted_fault_is_found() {
+fn planted_fault_is_found() {
     let found = (0..SEEDS_OF_FAULT).find_map(|seed| fault_of(seed, Some(Planted::StaleHolders)));
     assert!(found.is_some(), "no seed shows stale holders");
 }

@@ -2,7 +2,7 @@
 //!
 //! Workers are named by one letter. Effects become lines, such as `a <- make 1/0 #1.1, holders 0: a|b`. This
 //! line answers the request of worker a: it must compute shard 0 of depth 1, in attempt 1 of epoch 1, and
-//! shards 0 and 1 of depth 0 are held by a and b. Tests compare all lines. Notes for the log are left out,
+//! shards 0 and 1 of depth 0 are held by a and b. Tests compare all lines. Notes for the log are omitted,
 //! unless `notes` is set.
 
 use crate::cluster::bounds::Bounds;
@@ -209,7 +209,7 @@ impl Table {
         self.register(worker, address, threads, files, None)
     }
 
-    /// Joins by the registration of this number of the process of this number.
+    /// Joins with the given number of a registration of the given number of a process.
     pub(super) fn join_again(&mut self, worker: &str, number: (u64, u64)) -> Vec<String> {
         self.register(worker, &format!("{worker}:1"), 1, &[], Some(number))
     }
@@ -276,7 +276,7 @@ impl Table {
         self.outcome(worker, Outcome { task: task(depth, shard), attempt, result })
     }
 
-    /// Like [`Table::made_wrong`], but the worker says that the file was there.
+    /// Like [`Table::made_wrong`], but the worker claims to have found the file.
     pub(super) fn found_wrong(&mut self, worker: &str, depth: u32, shard: u32, attempt: u32) -> Vec<String> {
         let mut report = report(depth, shard);
         report.checksums = vec![Digest::new(worker.as_bytes())];
@@ -348,7 +348,7 @@ impl Table {
             }
             Effect::Release(given, held) => {
                 let given = files(given.iter().map(|(task, _)| *task));
-                format!("give back {given}, held {}", by(held))
+                format!("release {given}, held {}", by(held))
             }
             Effect::Doubt(task) => format!("doubt {}", files(std::iter::once(*task))),
             Effect::ForgetReports(tasks) => format!("forget {}", files(tasks.iter().copied())),
@@ -420,7 +420,7 @@ fn order(order: &Command) -> String {
             format!("copy {} from {}", file(stored.task), from.iter().map(|&id| name(id)).collect::<String>())
         }
         Command::Discard(stored) => format!("discard {}", file(stored.task)),
-        Command::Release(task) => format!("give back {}", file(*task)),
+        Command::Release(task) => format!("release {}", file(*task)),
         Command::RetireLayer(depth) => format!("retire {depth}"),
         Command::Leave(reason) => format!("leave {reason:?}"),
     }

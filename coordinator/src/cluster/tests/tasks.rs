@@ -21,7 +21,7 @@ fn is_waiting(t: &Table, depth: u32, shard: u32) -> bool {
 }
 
 #[test]
-fn reports_that_are_late_change_nothing() {
+fn late_reports_are_ignored() {
     let mut t = busy();
     t.join("b");
     t.notes = true;
@@ -41,7 +41,7 @@ fn reports_that_are_late_change_nothing() {
 }
 
 #[test]
-fn reports_that_come_twice_count_once() {
+fn duplicate_reports_count_once() {
     let mut t = Table::with(rules(2), "a");
     t.take("a", 2);
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
@@ -52,7 +52,7 @@ fn reports_that_come_twice_count_once() {
 }
 
 #[test]
-fn orders_that_were_lost_are_given_again() {
+fn lost_commands_are_given_again() {
     let mut t = busy();
     assert_eq!(t.take("a", 1), [""; 0]);
     t.now = 6000;
@@ -66,7 +66,7 @@ fn orders_that_were_lost_are_given_again() {
 
 /// A worker removes a task from its list before its report arrives.
 #[test]
-fn a_report_on_its_way_is_not_a_lost_order() {
+fn report_in_transit_is_not_a_lost_command() {
     let mut t = busy();
     for now in [2000, 4000, 6000, 8000, 10_000] {
         t.now = now;
@@ -78,7 +78,7 @@ fn a_report_on_its_way_is_not_a_lost_order() {
 }
 
 #[test]
-fn who_is_silent_is_lost_and_others_take_over() {
+fn lease_expiry_reassigns_tasks() {
     let mut t = busy();
     t.join("b");
     assert_eq!(t.take("a", 1), [""; 0]);
@@ -97,7 +97,7 @@ fn who_is_silent_is_lost_and_others_take_over() {
 }
 
 #[test]
-fn who_did_not_look_does_not_know_who_was_silent() {
+fn coordinator_pause_loses_no_workers() {
     let mut t = busy();
     // The coordinator was stopped for longer than a lease.
     assert_eq!(t.tick(60_000), [""; 0]);
@@ -105,7 +105,7 @@ fn who_did_not_look_does_not_know_who_was_silent() {
 }
 
 #[test]
-fn a_request_is_answered_by_the_next_one_or_after_a_while() {
+fn request_is_answered_by_the_next_or_a_timeout() {
     let mut t = busy();
     t.join("b");
     assert_eq!(t.take("b", 1), [""; 0]);
@@ -119,7 +119,7 @@ fn a_request_is_answered_by_the_next_one_or_after_a_while() {
 }
 
 #[test]
-fn what_was_stopped_is_given_to_others() {
+fn stopped_task_is_reassigned() {
     let mut t = busy();
     t.join("b");
     assert_eq!(t.take("b", 1), [""; 0]);
@@ -132,7 +132,7 @@ fn what_was_stopped_is_given_to_others() {
 }
 
 #[test]
-fn failures_are_tried_again_after_a_pause() {
+fn failed_tasks_are_retried_after_a_pause() {
     for failure in [unreachable(0, 0, "nobody"), damaged(0, 0, Some("nobody")), damaged(0, 0, None)] {
         let mut t = busy();
         assert_eq!(t.failed("a", 0, 0, 1, failure), ["a <- known"]);
@@ -145,7 +145,7 @@ fn failures_are_tried_again_after_a_pause() {
 }
 
 #[test]
-fn what_fails_five_times_will_fail_again() {
+fn fifth_failure_ends_the_run() {
     let mut t = busy();
     for attempt in 1..5 {
         assert_eq!(t.failed("a", 0, 0, attempt, Failure::Other("no".into())), ["a <- known"]);
@@ -160,30 +160,30 @@ fn what_fails_five_times_will_fail_again() {
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(
         t.leave("b"),
-        ["b <- known", "told", r#"end Failed("shard 0 of depth 0 failed 5 times, last with: no")"#]
+        ["b <- known", "told", r#"end Failed("shard 0 of depth 0 failed 5 times; last error: no")"#]
     );
 }
 
 /// A task that fails on one disk is done on another, and the run does not end.
 #[test]
-fn a_worker_where_tasks_fail_rests_while_there_are_others() {
+fn failing_worker_backs_off_unless_alone() {
     let mut t = busy();
     t.join("b");
     assert_eq!(t.take("b", 1), [""; 0]);
     assert_eq!(t.failed("a", 0, 0, 1, Failure::Other("no".into())), ["a <- known"]);
     assert_eq!(t.take("a", 1), [""; 0]);
     assert_eq!(t.tick(1000), ["b <- make 0/0 #1.2, holders"]);
-    // The last worker does not rest.
+    // The last worker does not back off.
     assert_eq!(t.failed("b", 0, 0, 2, Failure::Other("no".into())), ["b <- known"]);
     assert_eq!(t.take("b", 1), [""; 0]);
     assert_eq!(t.tick(1000), ["b <- make 0/0 #1.3"]);
 }
 
 #[test]
-fn a_contradiction_ends_the_run() {
+fn confirmed_contradiction_ends_the_run() {
     let mut t = busy();
     t.join("b");
-    // One worker alone is not believed, because its memory may be at fault.
+    // A single worker is not believed, because its memory may be at fault.
     assert_eq!(t.failed("a", 0, 0, 1, Failure::Contradiction("too many".into())), ["a <- known"]);
     assert_eq!(t.take("b", 1), ["b <- make 0/0 #1.2, holders"]);
     assert_eq!(t.failed("b", 0, 0, 2, Failure::Contradiction("too many".into())), ["b <- known"]);
@@ -196,9 +196,9 @@ fn a_contradiction_ends_the_run() {
     assert_eq!(t.tick(1000), [""; 0]);
 }
 
-/// A worker that rests is there, so that one other worker alone does not end the run.
+/// A worker in backoff is present, so that a single other worker does not end the run.
 #[test]
-fn a_contradiction_waits_for_a_worker_that_rests() {
+fn contradiction_waits_for_worker_in_backoff() {
     let mut t = busy();
     t.join("b");
     t.state.rest_until(table::id("b"), Millis(t.now + 20_000));
@@ -217,7 +217,7 @@ fn a_contradiction_waits_for_a_worker_that_rests() {
 
 /// The file of a lost worker is computed again, with another result.
 #[test]
-fn two_reports_of_one_shard_must_agree() {
+fn conflicting_reports_of_one_shard_end_the_run() {
     let mut t = Table::with(rules(2), "a");
     t.take("a", 1);
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
@@ -232,12 +232,12 @@ fn two_reports_of_one_shard_must_agree() {
     assert_eq!(lines, ["b <- known"]);
     let lines = t.leave("b");
     assert_eq!(lines[..2], ["b <- known", "told"]);
-    assert!(lines[2].contains("was made twice with different states"), "{lines:?}");
+    assert!(lines[2].contains("was computed twice with different states"), "{lines:?}");
     assert_eq!(lines.len(), 3);
 }
 
 #[test]
-fn a_copy_is_no_answer_to_a_task() {
+fn copy_does_not_answer_a_task() {
     let mut t = busy();
     let (attempt, result) = (t.attempt(1), Ok(Done::Copied(Copied { bytes: 1, digest: Digest([0; 32]) })));
     assert_eq!(t.outcome("a", Outcome { task: task(0, 0), attempt, result }), ["a <- known"]);
@@ -248,7 +248,7 @@ fn a_copy_is_no_answer_to_a_task() {
 }
 
 #[test]
-fn a_full_disk_gets_nothing_for_a_while() {
+fn worker_with_full_disk_backs_off() {
     let mut t = busy();
     t.join("b");
     assert_eq!(t.take("b", 1), [""; 0]);
@@ -268,13 +268,13 @@ fn a_full_disk_gets_nothing_for_a_while() {
 }
 
 #[test]
-fn the_story_of_a_shard_says_who_has_made_it_and_how_long_that_took() {
+fn shard_story_has_producer_and_time() {
     let mut t = Table::with(rules(2), "a b");
     assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders"]);
     t.tick(1500);
     t.made("a", 0, 0, 1);
     let story = ShardStory::new(&t.state, ShardId(0), Millis(t.now)).0;
-    for fact in [("made by", "host-a"), ("took", "1.500 s"), ("held by", "host-a")] {
+    for fact in [("computed by", "host-a"), ("took", "1.500 s"), ("held by", "host-a")] {
         assert!(story.iter().any(|(what, how)| (*what, how.as_str()) == fact), "{fact:?}: {story:?}");
     }
 }

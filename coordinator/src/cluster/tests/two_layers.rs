@@ -1,4 +1,4 @@
-//! Tests of runs that keep two layers: files that are no longer read are given back while a layer is
+//! Tests of runs that keep two layers: files that are no longer read are released while a layer is
 //! computed.
 
 use super::table::{damaged, held, report, task};
@@ -19,8 +19,8 @@ fn failure(t: &Table) -> &str {
     }
 }
 
-/// Returns a table at depth 2, of two shards that a and b compute. Each has made one shard of each layer
-/// before.
+/// Returns a table at depth 2, of two shards that a and b compute. Each has computed one shard of each
+/// layer before.
 fn at_work(rules: Rules) -> Table {
     let mut t = Table::with(rules, "a b").at_depth(2);
     assert_eq!(t.take("a", 1), ["a <- make 2/0 #1.1, holders 0: a|b 1: a|b"]);
@@ -35,24 +35,24 @@ fn audited(workers: &str) -> Table {
     t
 }
 
-/// Returns the table of [`run_presence`] after 2/0 is made and 0/0 is given back.
+/// Returns the table of [`at_work`] after 2/0 is computed and 0/0 is released.
 fn given_back() -> Table {
     let mut t = at_work(two(2));
     assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
-    assert_eq!(t.tick(501), ["save 2/0, held 2/0 a", "give back 0/0, held 2/0 a"]);
+    assert_eq!(t.tick(501), ["save 2/0, held 2/0 a", "release 0/0, held 2/0 a"]);
     t
 }
 
 #[test]
-fn a_source_is_given_back_when_the_journal_has_what_was_made_of_it() {
+fn source_is_released_once_the_shard_is_durable() {
     let mut t = at_work(two(2));
     assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
     assert_eq!(t.take("a", 0), [""; 0]);
     assert_eq!(t.tick(500), [""; 0]);
-    let given = ["save 2/0, held 2/0 a", "give back 0/0, held 2/0 a", "a <- give back 0/0"];
+    let given = ["save 2/0, held 2/0 a", "release 0/0, held 2/0 a", "a <- release 0/0"];
     assert_eq!(t.tick(1), given);
     assert!(!t.state.files().contains(task(0, 0)) && t.state.files().contains(task(0, 1)));
-    // To a reader from outside, the layer counts as removed.
+    // To an outside reader, the layer counts as removed.
     let kept: Vec<u32> = t.state.kept().layers.iter().map(|(depth, _)| depth.0).collect();
     assert_eq!(kept, [1]);
     // Its remaining files are not needed.
@@ -64,7 +64,7 @@ fn a_source_is_given_back_when_the_journal_has_what_was_made_of_it() {
 }
 
 #[test]
-fn nothing_is_given_back_before_there_is_an_older_layer() {
+fn nothing_is_released_without_an_older_layer() {
     let mut t = Table::with(two(2), "a b").at_depth(1);
     t.take("a", 1);
     t.made("a", 1, 0, 1);
@@ -73,7 +73,7 @@ fn nothing_is_given_back_before_there_is_an_older_layer() {
 }
 
 #[test]
-fn a_source_stays_until_enough_workers_have_what_was_made_of_it() {
+fn source_is_kept_until_the_shard_has_copies() {
     let mut t = Table::with(Rules { replicas: 2, ..two(2) }, "a b").at_depth(2);
     t.take("a", 1);
     assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
@@ -82,12 +82,12 @@ fn a_source_stays_until_enough_workers_have_what_was_made_of_it() {
     assert_eq!(t.tick(501), [""; 0]);
     assert_eq!(t.copied("b", 2, 0), ["b <- known"]);
     assert_eq!((t.take("a", 0), t.take("b", 0)), (vec![], vec![]));
-    let given = "give back 0/0, held 2/0 a, 2/0 b";
-    assert_eq!(t.tick(100), [given, "a <- give back 0/0", "b <- give back 0/0"]);
+    let given = "release 0/0, held 2/0 a, 2/0 b";
+    assert_eq!(t.tick(100), [given, "a <- release 0/0", "b <- release 0/0"]);
 }
 
 #[test]
-fn a_source_stays_until_the_audit_is_over() {
+fn source_is_kept_until_the_audit_ends() {
     let mut t = audited("a b");
     t.take("a", 1);
     t.made("a", 2, 0, 1);
@@ -98,12 +98,12 @@ fn a_source_stays_until_the_audit_is_over() {
     assert_eq!(t.audited("b", 2, 0, 1), ["b <- known"]);
     // The auditor may also have a copy of the source.
     assert_eq!((t.take("a", 0), t.take("b", 0)), (vec![], vec![]));
-    assert_eq!(t.tick(1), ["give back 0/0, held 2/0 a", "a <- give back 0/0", "b <- give back 0/0"]);
+    assert_eq!(t.tick(1), ["release 0/0, held 2/0 a", "a <- release 0/0", "b <- release 0/0"]);
 }
 
-/// Two of three results agree, so the shard stays when its maker is set aside because of another one.
+/// Two of three results agree, so the shard is kept when its producer is quarantined because of another one.
 #[test]
-fn a_third_worker_that_agrees_has_audited() {
+fn agreeing_third_worker_counts_as_audit() {
     let mut t = audited("a b c");
     t.commands("a", 1);
     t.made("a", 2, 0, 1);
@@ -112,29 +112,29 @@ fn a_third_worker_that_agrees_has_audited() {
     assert!(t.commands("c", 1)[0].starts_with("c <- audit 2/0 #1.2"));
     let lines = t.audited("c", 2, 0, 2);
     assert!(lines.contains(&"set aside b".into()), "{lines:?}");
-    assert!(t.tick(501).contains(&"give back 0/0, held 2/0 a".into()));
+    assert!(t.tick(501).contains(&"release 0/0, held 2/0 a".into()));
     assert!(t.state.scheduler().is_settled(task(2, 0)));
     assert_eq!(t.state.audits().results(), (1, 1));
 }
 
 /// The shard cannot be computed again, so it is treated like a shard of an earlier layer.
 #[test]
-fn a_shard_whose_source_is_given_back_is_waited_for() {
+fn shard_with_released_source_is_waited_for() {
     let mut t = given_back();
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.state.waiting_for().into_iter().collect::<Vec<_>>(), [table::id("a")]);
     assert!(t.state.files().missing().contains(&task(2, 0)));
     assert_eq!(t.made("b", 2, 1, 1), ["b <- known"]);
     assert_eq!(t.take("b", 2), [""; 0]);
-    assert_eq!(t.tick(501), ["save 2/1, held 2/1 b", "give back 0/1, held 2/1 b", "b <- give back 0/1"]);
+    assert_eq!(t.tick(501), ["save 2/1, held 2/1 b", "release 0/1, held 2/1 b", "b <- release 0/1"]);
     let lines = t.join_with("a", 1, &[(1, 0), (2, 0)]);
     assert_eq!(lines[0], "a <- registered, keeps 0 1 2");
     assert!(lines[1].starts_with("commit 2/0 2/1 "), "{lines:?}");
 }
 
-/// The source is still there, so the shard can be computed again.
+/// The source still exists, so the shard can be computed again.
 #[test]
-fn a_shard_whose_source_is_there_is_made_again() {
+fn shard_with_existing_source_is_recomputed() {
     let mut t = at_work(two(2));
     t.made("a", 2, 0, 1);
     t.leave("a");
@@ -143,7 +143,7 @@ fn a_shard_whose_source_is_there_is_made_again() {
 }
 
 #[test]
-fn with_two_copies_one_worker_may_go_for_good() {
+fn two_copies_survive_the_loss_of_a_worker() {
     let mut t = Table::with(Rules { replicas: 2, ..two(2) }, "a b c").at_depth(2);
     for (worker, shard) in [("a", 0), ("b", 1)] {
         t.take(worker, 1);
@@ -161,22 +161,22 @@ fn with_two_copies_one_worker_may_go_for_good() {
     assert_eq!(t.state.files().missing().len(), 0);
 }
 
-/// The order to delete the file was lost, or a copy came too late.
+/// The command to delete the file was lost, or a copy came too late.
 #[test]
-fn who_still_has_what_was_given_back_deletes_it() {
+fn stale_released_file_is_deleted() {
     let mut t = given_back();
-    assert_eq!(t.take("a", 0), ["a <- give back 0/0"]);
+    assert_eq!(t.take("a", 0), ["a <- release 0/0"]);
     assert_eq!(t.join_with("a", 1, &[(0, 0), (1, 0), (2, 0)]), ["a <- registered, keeps 0 1 2"]);
-    assert_eq!(t.take("a", 0), ["a <- give back 0/0"]);
+    assert_eq!(t.take("a", 0), ["a <- release 0/0"]);
     assert_eq!(t.copied("b", 0, 0), ["b <- known"]);
     let lines = t.take("b", 0);
-    assert_eq!(lines, ["b <- give back 0/0"], "and not the whole layer, which is still read");
+    assert_eq!(lines, ["b <- release 0/0"], "and not the whole layer, which is still read");
 }
 
-/// Workers wait where there would be three layers after all, but not for a tick. A worker that computes
+/// Workers wait if there would be three layers otherwise, but not for a tick. A worker that computes
 /// shards faster than it reports them gets no more.
 #[test]
-fn shards_are_made_no_further_ahead_than_is_given_back() {
+fn shards_ahead_of_releases_are_limited() {
     let mut t = Table::with(Rules { replicas: 2, ..two(64) }, "a b").at_depth(2);
     let most = fathom_engine::run::lookback::most_in_the_making(64, 2);
     let mut made = 0;
@@ -195,7 +195,7 @@ fn shards_are_made_no_further_ahead_than_is_given_back() {
     }
     assert!(made < 64, "nothing was copied, and {made} shards were made");
     assert_eq!(made, most);
-    // Once copies are reported, the run goes on without a tick.
+    // Once copies are reported, the run continues without a tick.
     let commands = t.take("b", 0).concat();
     for file in commands.split("copy 2/").skip(1) {
         let shard = file.split_once(' ').unwrap().0.parse().unwrap();
@@ -205,7 +205,8 @@ fn shards_are_made_no_further_ahead_than_is_given_back() {
     assert!(lines.contains("make 2/"), "{lines}");
 }
 
-/// Returns a journal in which a has made shard 0 of depth 2, and its source was given back; 0/1 still exists.
+/// Returns a journal in which a has computed shard 0 of depth 2, and its source was released; 0/1 still
+/// exists.
 fn past() -> Past {
     let worker = |name: &str| (table::id(name), format!("host-{name}"), format!("{name}:1"));
     let files = [held(0, 1, "b"), held(1, 0, "a"), held(1, 1, "b"), held(2, 0, "a")];
@@ -220,20 +221,20 @@ fn past() -> Past {
 }
 
 #[test]
-fn a_coordinator_that_comes_back_knows_what_was_given_back() {
+fn releases_survive_a_restart() {
     let mut t = Table::after(two(2), 2, past());
     t.join_with("b", 1, &[(0, 1), (1, 1)]);
-    // The worker may not have received the order to delete 0/0.
+    // The worker may not have received the command to delete 0/0.
     t.join_with("a", 1, &[(0, 0), (1, 0), (2, 0)]);
     assert_eq!(t.state.files().missing().len(), 0);
-    assert_eq!(t.take("a", 1), ["a <- give back 0/0"]);
+    assert_eq!(t.take("a", 1), ["a <- release 0/0"]);
     assert_eq!(t.take("b", 1), ["b <- make 2/1 #2.1, holders 0: |b 1: a|b"]);
     let lines = t.made("b", 2, 1, 1);
     assert!(lines[1].starts_with("commit 2/0 2/1 "), "{lines:?}");
 }
 
 #[test]
-fn without_its_report_a_shard_that_cannot_be_made_ends_the_run() {
+fn missing_report_of_released_shard_ends_the_run() {
     let past = Past { reports: Vec::new(), ..past() };
     let mut t = Table::after(two(2), 2, past);
     t.tick(1);
@@ -242,7 +243,7 @@ fn without_its_report_a_shard_that_cannot_be_made_ends_the_run() {
 }
 
 #[test]
-fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
+fn wrong_producer_of_released_shard_ends_the_run() {
     for is_audited in [false, true] {
         let mut t = Table::with(two(3), "a b c").at_depth(2);
         t.take("a", 1);
@@ -290,11 +291,11 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
 }
 
 #[test]
-fn in_a_shared_store_the_coordinator_deletes() {
+fn coordinator_deletes_released_files_in_shared_store() {
     let mut t = Table::with(Rules { shared_store: true, ..two(2) }, "a").at_depth(2);
     t.take("a", 1);
     t.made("a", 2, 0, 1);
-    assert_eq!(t.tick(501), ["save 2/0, held 2/0 shared", "give back 0/0, held 2/0 shared"]);
+    assert_eq!(t.tick(501), ["save 2/0, held 2/0 shared", "release 0/0, held 2/0 shared"]);
     assert_eq!(t.take("a", 1), ["a <- make 2/1 #1.1"]);
     // A shard that cannot be computed again ends the run.
     t.failed("a", 2, 1, 1, damaged(2, 0, None));

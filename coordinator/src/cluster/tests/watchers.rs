@@ -1,4 +1,4 @@
-//! Tests of what those who watch a run are told.
+//! Tests of the information for users who watch a run.
 
 use super::*;
 use crate::cluster::event::{Event, Millis, Note, NoteKind, Progress};
@@ -7,9 +7,9 @@ use crate::cluster::view::{News, states};
 use fathom_engine::run::Depth;
 use fathom_proto::Attempt;
 
-/// A worker that has not spoken since the layer was committed has told what it found in the layer before.
+/// A worker without a message since the layer was committed has reported its states of the layer before.
 #[test]
-fn states_of_a_layer_are_not_those_of_the_one_before() {
+fn states_of_the_previous_layer_are_not_counted() {
     let mut t = Table::with(rules(1), "a").at_depth(1);
     let tell = |t: &mut Table, depth, found| {
         let session = t.sessions["a"];
@@ -24,9 +24,9 @@ fn states_of_a_layer_are_not_those_of_the_one_before() {
     assert_eq!(states(&t.state), 5);
 }
 
-/// A worker counts the states of a depth from zero, and those of all depths on.
+/// A worker counts the states of a depth from zero, and the total over all depths without reset.
 #[test]
-fn a_worker_is_as_fast_at_a_new_depth() {
+fn rate_continues_at_a_new_depth() {
     let mut t = Table::with(rules(1), "a");
     let session = t.sessions["a"];
     for second in 0..=20_u64 {
@@ -40,9 +40,9 @@ fn a_worker_is_as_fast_at_a_new_depth() {
     assert_eq!(status.workers[0].states_per_second, 100.0);
 }
 
-/// People are not told of each task that is given out, but tasks that are given once more are counted.
+/// Assignments of tasks are not shown as events, but repeated assignments are counted.
 #[test]
-fn tasks_that_are_given_once_more_are_counted() {
+fn repeated_assignments_are_counted() {
     let mut news = News::default();
     news.take();
     for number in [1, 2, 1, 3] {

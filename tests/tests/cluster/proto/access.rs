@@ -42,7 +42,7 @@ async fn valid_token_and_certificate_are_accepted() {
 async fn wrong_or_missing_token_is_refused() {
     let files = Files::new();
     let host = Host::serve(&files.all()).await;
-    let way_out = "give the keys of this run with --keys, or its token with --token-file";
+    let way_out = "pass the keys of this run with --keys, or its token with --token-file";
     for (name, text) in [
         ("other", "another token, as long, perhaps"),
         ("longer", &format!("{TOKEN}0")),
@@ -75,7 +75,7 @@ async fn repeated_refusals_are_logged_once() {
 async fn invalid_client_certificates_are_refused() {
     let (files, foreign) = (Files::new(), Files::new());
     let host = Host::serve(&files.all()).await;
-    let ours = "it does not accept the certificate of this side, which";
+    let ours = "it rejected this side's certificate, which";
     let with = |tls: AccessArguments| AccessArguments {
         token_file: Some(files.path("token")),
         tls_ca: Some(files.path("ca.pem")),
@@ -85,14 +85,14 @@ async fn invalid_client_certificates_are_refused() {
     files.certificate("new-", TLS_NAME, &future());
     for (caller, says) in [
         (with(AccessArguments::default()), "was not given: add --keys DIR, or --tls-cert and --tls-key"),
-        (with(files.tls("old-")), "has expired or is not valid yet: make a new one, or set the clock right"),
+        (with(files.tls("old-")), "has expired or is not valid yet: create a new one, or correct the clock"),
         (with(files.tls("new-")), "has expired or is not valid yet"),
         (
             with(foreign.tls("")),
-            "is from another authority: name files of the same 'fathom keys' with --keys on both sides",
+            "is from another authority: use the files of the same 'fathom keys' on both sides (--keys)",
         ),
     ] {
-        let cannot = format!("cannot talk to {}: {ours} {says}", host.address);
+        let cannot = format!("cannot connect to {}: {ours} {says}", host.address);
         host.refuses(&caller, &cannot, &format!("reason=its certificate {says}"), &files.all()).await;
     }
 }
@@ -102,14 +102,18 @@ async fn invalid_server_certificates_are_refused() {
     let (files, foreign) = (Files::new(), Files::new());
     files.certificate("old-", TLS_NAME, &past());
     files.certificate("other-", "elsewhere", &now());
-    let ours = "it does not accept the certificate of this side, which";
-    for (what, says) in
-        [("old-", "has expired or is not valid yet"), ("other-", "is for another name: say with --tls-name")]
-    {
+    let ours = "it rejected this side's certificate, which";
+    for (what, says) in [
+        ("old-", "has expired or is not valid yet"),
+        ("other-", "is for another name: pass its name with --tls-name"),
+    ] {
         let host = Host::serve(&AccessArguments { tls_ca: None, ..files.tls(what) }).await;
         let caller = AccessArguments { tls_ca: Some(files.path("ca.pem")), ..AccessArguments::default() };
         let said = host.ask(&caller).await.unwrap_err();
-        assert!(said.contains(&format!("cannot talk to {}: its certificate {says}", host.address)), "{said}");
+        assert!(
+            said.contains(&format!("cannot connect to {}: its certificate {says}", host.address)),
+            "{said}"
+        );
         assert_eq!(said.lines().count(), 1);
         let lines = host.lines.wait(1).await;
         assert_eq!(lines.len(), 1, "{lines:#?}");
@@ -136,10 +140,10 @@ async fn plain_text_and_tls_do_not_mix() {
     let files = Files::new();
     let token = files.token(&files.path("token"));
     let required = "the server requires TLS: add --keys DIR (or set FATHOM_KEYS)";
-    let unused = "the server does not use TLS: leave out --keys (or unset FATHOM_KEYS), or start the server";
+    let unused = "the server does not use TLS: drop --keys (or unset FATHOM_KEYS), or start the server";
     for (server, client, says) in [(files.all(), &token, required), (token.clone(), &files.all(), unused)] {
         let host = Host::serve(&server).await;
-        let cannot = format!("cannot talk to {}: {says}", host.address);
+        let cannot = format!("cannot connect to {}: {says}", host.address);
         host.refuses(client, &cannot, &format!("reason={says}"), &server).await;
     }
 }
@@ -239,7 +243,7 @@ async fn hangs_up(good: &AccessArguments, begun: &[u8]) {
     assert!(hung_up.is_ok());
     let lines = host.lines.now();
     assert_eq!(lines.len(), 1, "{lines:#?}");
-    assert!(lines[0].contains("reason=it did not say who it is within 2s"), "{}", lines[0]);
+    assert!(lines[0].contains("reason=no valid handshake within 2s"), "{}", lines[0]);
 }
 
 #[test]
@@ -278,7 +282,7 @@ async fn connecting_to_other_servers_fails() {
     let open = AccessArguments::default();
     assert_eq!(
         ask(&address, &open).await.unwrap_err(),
-        format!("cannot talk to {address}: what it says is not HTTP/2")
+        format!("cannot connect to {address}: it does not speak HTTP/2")
     );
     assert!(ask(&address, &files.all()).await.unwrap_err().contains("the server does not use TLS"));
     other.abort();
@@ -307,7 +311,7 @@ async fn connecting_to_other_servers_fails() {
     );
     for bad in ["nowhere", ":7400", "node:port", "node 7:7400", "node:123456"] {
         let error = access.connect(bad, LIMIT).await.unwrap_err();
-        assert!(!error.may_pass() && error.to_string().contains("is written HOST:PORT"), "{error}");
+        assert!(!error.may_pass() && error.to_string().contains("expected HOST:PORT"), "{error}");
     }
     let access = Access::load(&AccessArguments { tls_ca: None, ..files.all() }).unwrap();
     let error = access.connect(&address, LIMIT).await.unwrap_err();
@@ -322,7 +326,7 @@ async fn silent_server_is_not_waited_for() {
     for asked in [AccessArguments::default(), files.all()] {
         let access = Access::load(&asked).unwrap();
         let error = access.connect(&address, Duration::from_millis(500)).await.unwrap_err();
-        assert_eq!(error.to_string(), format!("cannot reach {address}: no answer within 500ms"));
+        assert_eq!(error.to_string(), format!("cannot reach {address}: no response within 500ms"));
         assert!(error.may_pass());
     }
 }

@@ -117,8 +117,8 @@ fn messages_survive_a_round_trip() {
 fn items_unknown_to_the_run_are_refused() {
     let file = |depth, shard| convert::file(Some(&v1::File { depth, shard }), &GEOMETRY());
     assert!(file(5, 6).is_ok());
-    assert_eq!(file(5, 7).unwrap_err().to_string(), "shard: there is no shard 7: the run has 7");
-    assert_eq!(file(u32::MAX, 0).unwrap_err().to_string(), "depth: there is no depth 4294967295");
+    assert_eq!(file(5, 7).unwrap_err().to_string(), "shard: shard 7 does not exist: the run has 7");
+    assert_eq!(file(u32::MAX, 0).unwrap_err().to_string(), "depth: depth 4294967295 does not exist");
     assert_eq!(convert::file(None, &GEOMETRY()).unwrap_err().to_string(), "file: is missing");
     let leave = v1::command::Kind::Leave(v1::Leave { reason: 7 });
     let refused = convert::command(v1::Command { kind: Some(leave) }, &GEOMETRY()).unwrap_err().to_string();
@@ -140,7 +140,7 @@ fn items_unknown_to_the_run_are_refused() {
     assert_eq!(refused, format!("places: shard 6 has no place {}/0", first - 1));
     assert!(places(first, 8 * geometry.packed_bytes).is_err() && places(u32::MAX, 0).is_err());
     let too_many = convert::looked_up(&[], &vec![0; 4097], ShardId(6), &geometry);
-    assert_eq!(too_many.unwrap_err().to_string(), "words: there are 4097, more than 4096");
+    assert_eq!(too_many.unwrap_err().to_string(), "words: 4097 exceeds the maximum of 4096");
     assert!(convert::worker_id(&[1; 15]).is_err());
 }
 

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tracing::{debug, warn};
 
-/// Number of copies that are taken at the same time.
+/// Maximum number of concurrent copies.
 const COPIES_AT_ONCE: usize = 4;
 
 impl Shared {
-    /// Deletes a file that is said to be damaged, but only if it is: a peer may have found damage because its
-    /// own memory is faulty, and this may be the last copy. A file that cannot be read at present stays, too.
-    /// Reports the file if it is whole.
+    /// Deletes a file that was reported as damaged, but only if it is: a peer may have found damage because
+    /// its own memory is faulty, and this may be the last copy. A file that cannot be read at present is
+    /// kept, too. Reports the file if it is intact.
     pub(super) fn discard(&self, stored: StoredFile) {
         let task = stored.task;
         let Worker { store, job, .. } = &self.worker;
@@ -28,45 +28,45 @@ impl Shared {
             .and_then(|file| whole(&file, stored.digest));
         let whole = match checked {
             Ok(copied) => {
-                warn!(depth, shard, "a file was said to be damaged, and is whole: it stays");
+                warn!(depth, shard, "file kept: reported as damaged, but intact");
                 Some(copied)
             }
             Err(error) if error.is_damage() => {
                 warn!(depth, shard, %error, "damaged file discarded");
                 if let Err(error) = store.discard_wrong(&job.geometry, task) {
-                    warn!(depth, shard, %error, "it cannot be deleted");
+                    warn!(depth, shard, %error, "damaged file could not be deleted");
                 }
                 None
             }
-            // The next inventory tells whether it is there.
+            // The next inventory shows whether it exists.
             Err(error) => {
-                warn!(depth, shard, %error, "a file was said to be damaged, and cannot be read: it stays");
+                warn!(depth, shard, %error, "file kept: reported as damaged, and cannot be read");
                 None
             }
         };
         self.happened(Input::Discarded { task, whole });
     }
 
-    /// Deletes a file that is no longer read. On an error the file stays, and is removed with its layer.
+    /// Deletes a file that is no longer read. On an error the file is kept, and removed with its layer.
     pub(super) fn give_back(&self, task: Task) {
         let (depth, shard) = (task.depth.0, task.shard.0);
         failpoint::point("giving back");
         self.worker.files.forget_file(task);
         match self.worker.store.discard(task) {
-            Ok(()) => debug!(depth, shard, "shard given back"),
-            Err(error) => warn!(depth, shard, %error, "shard not given back"),
+            Ok(()) => debug!(depth, shard, "shard released"),
+            Err(error) => warn!(depth, shard, %error, "shard not released"),
         }
         failpoint::point("given back");
     }
 
-    /// Retires the layers that are older than all in `needed`. Later layers stay: if the run's directory is
-    /// an old copy, or another one, they are all that is left of the run.
+    /// Retires the layers that are older than all in `needed`. Later layers are kept: if the run's directory
+    /// is an old copy, or another one, they are all that is left of the run.
     pub(super) fn keep_only(&self, needed: &[Depth]) {
         let Some(&oldest) = needed.iter().min() else { return };
         match self.worker.imports.as_ref().map(|_| self.worker.store.depths()) {
             None => {}
             Some(Ok(depths)) => self.retire_all(depths.into_iter().filter(|&depth| depth < oldest)),
-            Some(Err(error)) => warn!(error = %error, "layers that are not needed stay"),
+            Some(Err(error)) => warn!(error = %error, "unneeded layers could not be retired"),
         }
     }
 
@@ -76,8 +76,8 @@ impl Shared {
         self.retire_all(depths.into_iter().flatten().filter(|&earlier| earlier < depth).chain([depth]));
     }
 
-    /// Retires layers, one after the other, if this process has not compressed them already. On an error the
-    /// files of a layer stay until the next layer is retired. Ends early when the process is told to stop.
+    /// Retires layers in turn, if this process has not compressed them already. On an error the files of a
+    /// layer are kept until the next layer is retired. Stops early when the process is told to stop.
     fn retire_all(&self, depths: impl Iterator<Item = Depth>) {
         let mut compressed =
             self.compressed.lock().expect("the lock is never poisoned: no code panics while holding it");
@@ -89,7 +89,7 @@ impl Shared {
                 continue;
             }
             match self.retire(depth) {
-                // Of a layer that is deleted, files may come later.
+                // Further files of a layer that is deleted may arrive later.
                 Ok(true) if self.worker.keep == Keep::All => drop(compressed.insert(depth)),
                 Ok(true) => {}
                 Ok(false) => return,
@@ -102,7 +102,7 @@ impl Shared {
         *self.stop.borrow()
     }
 
-    /// Retires a layer. Returns false if the process was told to stop meanwhile.
+    /// Retires a layer. Returns false if the process was told to stop in the meantime.
     fn retire(&self, depth: Depth) -> Result<bool> {
         self.prepared().remove(&depth);
         let Worker { store, job, keep, .. } = &self.worker;
@@ -118,7 +118,7 @@ impl Shared {
                     }
                     store.archive_shard(&job.geometry, depth, shard)?;
                 }
-                // Tasks and peers that have a file open go on with it.
+                // Tasks and peers that have a file open can still read it.
                 self.worker.files.forget(depth);
             }
         }

@@ -1,8 +1,8 @@
-//! Tells the session what the kernel threads have done, and makes sure before a report that it all counts.
+//! Passes the results of the kernel threads to the session, and checks before a report that they are valid.
 //!
 //! Several tasks read a coset, and only the first of them compares its checksum. So before tasks are
 //! reported, the file system is asked whether another program has written to the files that they have read.
-//! If so, their own files are deleted, and they have failed for a damaged file.
+//! If so, their own files are deleted, and they fail with a damaged file.
 
 use crate::cluster::driver::{Shared, Worker};
 use crate::cluster::session::Input;
@@ -18,15 +18,15 @@ use std::sync::{Mutex, MutexGuard};
 use tokio::task::block_in_place;
 use tracing::{info, warn};
 
-/// A call asks about up to this many files without moving the runtime to another thread, which takes longer
-/// than some of them: about a microsecond each on a local disk.
+/// One call checks up to this many files without moving the runtime to another thread, which takes longer
+/// than a few checks: about a microsecond each on a local disk.
 const FEW: usize = 256;
 
 /// The tasks that have ended and are not reported yet.
 #[derive(Debug, Default)]
 pub(super) struct Unreported {
     tasks: Mutex<Tasks>,
-    /// Held while files are looked at: who comes meanwhile must know what was found.
+    /// Locked while files are checked: later callers must know the result.
     turn: Mutex<()>,
 }
 
@@ -34,16 +34,16 @@ const NEVER: &str = "the lock is never poisoned: no code panics while holding it
 
 #[derive(Debug, Default)]
 struct Tasks {
-    /// Each newest layer that tasks have read, with these tasks.
+    /// Each of the newest layers that tasks have read, with these tasks.
     read: Vec<Read>,
-    /// The tasks that do not count, once for each time that they have ended.
+    /// The invalid tasks, once for each time that they have ended.
     spoilt: BTreeMap<Task, Vec<Failure>>,
 }
 
 #[derive(Debug)]
 struct Read {
     layer: Layer,
-    /// The files that were made, with their tasks.
+    /// The computed files, with their tasks.
     made: Vec<(Task, Stamp)>,
     /// Audits, and tasks that have failed.
     others: Vec<Task>,
@@ -56,7 +56,7 @@ impl Unreported {
 }
 
 impl Tasks {
-    /// Adds a task that has read the files of a layer, with the file that it has made, if any.
+    /// Adds a task that has read the files of a layer, with the file that it has written, if any.
     fn add(&mut self, layer: &Layer, task: Task, made: Option<Stamp>) {
         let known = self.read.iter().position(|read| read.layer.has_files_of(layer));
         let known = known.unwrap_or_else(|| {
@@ -76,7 +76,7 @@ impl Shared {
     pub(super) fn task_ended(&self, ended: Ended) -> Input {
         let Ended { task, purpose, result, is_found, made, took, newest } = ended;
         let is_audit = purpose.is_audit();
-        // What contradicts itself, or others, may have been read from a changed file.
+        // A contradiction may have been read from a changed file.
         let is_to_check = matches!(
             &result,
             Ok(_)
@@ -87,7 +87,7 @@ impl Shared {
         if let Some(newest) = newest.as_ref().filter(|_| is_to_check) {
             self.unreported.lock().add(newest, task, made);
         }
-        // Whoever waits for memory looks for it when told.
+        // Tasks that wait for memory check again when notified.
         drop(newest);
         self.computing.fetch_sub(1, Ordering::Relaxed);
         self.task_ended.notify_one();
@@ -106,8 +106,8 @@ impl Shared {
         Input::TaskEnded { task, audit: is_audit, result, took: Some(took) }
     }
 
-    /// Looks at the files that tasks have read which are not reported yet. Deletes what was made from those
-    /// that have changed.
+    /// Checks the files that unreported tasks have read. Deletes the files computed from those that have
+    /// changed.
     pub(super) fn look_again(&self) {
         let _turn = self.unreported.turn.lock().expect(NEVER);
         let read = std::mem::take(&mut self.unreported.lock().read);
@@ -127,7 +127,7 @@ impl Shared {
         }
     }
 
-    /// Makes failures of those outcomes that do not count.
+    /// Turns the outcomes of invalid tasks into failures.
     pub(super) fn confirmed(&self, mut outcomes: Vec<Outcome>) -> Vec<Outcome> {
         self.look_again();
         let spoilt = &mut self.unreported.lock().spoilt;
@@ -146,21 +146,21 @@ impl Shared {
         outcomes
     }
 
-    /// Deletes the files of tasks that do not count, because a file that they have read has `changed`. In a
-    /// store that workers share, another worker may have made the file again or reported this one meanwhile,
-    /// and the file stays.
+    /// Deletes the files of invalid tasks, because a file that they have read has `changed`. In a store that
+    /// workers share, another worker may have recomputed the file or reported this one in the meantime, and
+    /// the file is kept.
     fn discard_made(&self, made: &[(Task, Stamp)], changed: &LayerError) {
         let Worker { files, store, .. } = &self.worker;
         for &(task, file) in made {
             let (depth, shard) = (task.depth.0, task.shard.0);
             files.forget_file(task);
             if Stamp::new(&store.path(task.depth, task.shard)).is_ok_and(|there| !there.has_stayed(&file)) {
-                info!(depth, shard, error = %changed, "another worker has made or reported the file, and it stays");
+                info!(depth, shard, error = %changed, "file kept: another worker has computed or reported it");
                 continue;
             }
             match store.discard(task) {
-                Ok(()) => warn!(depth, shard, error = %changed, "file deleted that may be wrong"),
-                Err(error) => warn!(depth, shard, %error, "a file that may be wrong cannot be deleted"),
+                Ok(()) => warn!(depth, shard, error = %changed, "possibly wrong file deleted"),
+                Err(error) => warn!(depth, shard, %error, "possibly wrong file could not be deleted"),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Fetches what a task reads before a kernel thread begins with the task.
+//! Fetches the inputs of a task before a kernel thread starts it.
 
 use crate::cluster::driver::{Shared, Worker};
 use crate::cluster::inputs::Inputs;
@@ -18,14 +18,14 @@ use tokio::task::block_in_place;
 
 /// Interval at which a wait for peers checks whether the worker should stop.
 const HALT_CHECK: Duration = Duration::from_millis(50);
-/// Tasks are prepared together up to this many bytes of cosets: for small tasks, one request each would take
-/// longer than the tasks.
+/// Tasks are prepared together up to this many bytes of cosets: for small tasks, separate requests would
+/// take longer than the tasks.
 const TOGETHER_BYTES: u64 = 4 << 20;
-/// Tasks that are prepared together make at most this part of the memory for cosets from peers, as a divisor,
-/// if what exceeds that memory is fetched again.
+/// Tasks that are prepared together take at most this part of the memory for cosets from peers, as a
+/// divisor, if cosets that exceed that memory are fetched again.
 const TASKS_IN_MEMORY: u64 = 64;
 
-/// A task for the kernel threads, once its inputs are here.
+/// A task for the kernel threads, once its inputs are available.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub(super) task: Task,
@@ -33,15 +33,15 @@ pub(super) struct Work {
 }
 
 impl Shared {
-    /// Prepares tasks in the order of their commands, and gives them to the kernel threads.
+    /// Prepares tasks in the order of their commands, and passes them to the kernel threads.
     pub(super) async fn prepare_all(self: Arc<Self>, mut tasks: mpsc::UnboundedReceiver<Work>) {
         let geometry = &self.worker.job.geometry;
         let a_task =
             u64::from(geometry.cut.cosets() / geometry.cut.shards()) * u64::from(geometry.packed_bytes);
         let together = match self.worker.spill_policy {
-            SpillPolicy::Spill => TOGETHER_BYTES,
-            // What a task reads is a multiple of what it makes, and must fit beside what others read.
-            SpillPolicy::Refetch => TOGETHER_BYTES.min(self.worker.job.cache.import_bytes() / TASKS_IN_MEMORY),
+            SpillPolicy::Disk => TOGETHER_BYTES,
+            // The inputs of a task are a multiple of its output, and must fit beside the inputs of others.
+            SpillPolicy::Fetch => TOGETHER_BYTES.min(self.worker.job.cache.import_bytes() / TASKS_IN_MEMORY),
         };
         let most = (together / a_task.max(1)).max(1) as usize;
         let mut ahead = None;
@@ -63,8 +63,8 @@ impl Shared {
                     false => other = Some(work),
                 }
             }
-            // The kernel threads must get these same layers: layers opened later would lack what is fetched
-            // now.
+            // The kernel threads must get these same layers: layers opened later would lack the cosets that
+            // are fetched now.
             let mut inputs = block_in_place(|| self.inputs.of(first.task.depth, &self.holders()))
                 .map_err(|error| self.failure(&error));
             let prepared = tokio::select! {
@@ -82,8 +82,7 @@ impl Shared {
                     }
                 }
             });
-            // Use the time while tasks run to make the directory of the next layer, except in a store that
-            // others use too.
+            // While tasks run, create the directory of the next layer, except in a store that others use too.
             let next = first.task.depth.next();
             if self.worker.imports.is_some() && prepared.is_ok() && ahead.replace(next) != Some(next) {
                 let this = Arc::clone(&self);
@@ -99,8 +98,8 @@ impl Shared {
         }
     }
 
-    /// Fetches all that some tasks of one depth read. To make room, cosets that earlier tasks have read may
-    /// leave the inputs.
+    /// Fetches all inputs of some tasks of one depth. To free memory, cosets that earlier tasks have read may
+    /// be dropped from the inputs.
     async fn prepare(&self, inputs: &mut Result<Inputs, Failure>, work: &[Work]) -> Result<(), Failure> {
         let Worker { job, store, disk, imports, .. } = &self.worker;
         let failed = |error: LayerError| self.failure(&error);
@@ -120,8 +119,8 @@ impl Shared {
             if self.inputs.has_room(inputs, needed.len()) {
                 break needed;
             }
-            // The tasks that are under way give back memory of older cosets when they end. If there is none,
-            // and no older coset either, the rest goes to disk.
+            // The running tasks release memory of older cosets when they end. If there are no such tasks and
+            // no older cosets, the rest goes to disk.
             if self.computing.load(Ordering::Relaxed) > 0 {
                 self.task_ended.notified().await;
             } else if !self.inputs.drop_oldest(work[0].task.depth, inputs) {
@@ -137,8 +136,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Gives a task to the kernel threads. If the preparation failed, the task begins only if it lacks
-    /// nothing: the failure may concern another task that was prepared with it.
+    /// Passes a task to the kernel threads. If the preparation failed, the task starts only if all of its
+    /// inputs are available: the failure may concern another task that was prepared with it.
     fn begin(
         &self,
         Work { task, purpose }: Work,
@@ -172,7 +171,8 @@ impl Shared {
         Ok(!needed.is_empty())
     }
 
-    /// Makes the directory of a layer, once: its name must be durable, which takes longer than a small task.
+    /// Creates the directory of a layer, once: its name must be durable, which takes longer than a small
+    /// task.
     fn prepare_directory(&self, depth: Depth) -> Result<(), LayerError> {
         if !self.prepared().contains(&depth) {
             self.worker.store.prepare(depth)?;

@@ -1,4 +1,4 @@
-//! Checks of files for the commands that verify or audit a run.
+//! Checks of files for commands that verify or audit a run.
 
 use super::{Counting, Exchange, refusal};
 use fathom_engine::task::Words;
@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tonic::Status;
 
 impl Exchange {
-    /// Runs `look` on a blocking thread, once there is a turn for it.
+    /// Runs `look` on a blocking thread, once a turn is free.
     pub(super) async fn inspect<T: Send + 'static>(
         &self,
         peer: Option<SocketAddr>,
@@ -32,11 +32,11 @@ impl Exchange {
             let _turn = turn;
             look(&this)
         });
-        found.await.map_err(|_| Status::internal("the file could not be looked at"))
+        found.await.map_err(|_| Status::internal("the file could not be inspected"))
     }
 
     fn counting(&self) -> Result<Counting, v1::FetchFailure> {
-        let message = "this worker counts nothing".into();
+        let message = "this worker cannot count states".into();
         let other = Kind::Other(v1::Other { message });
         self.counting.ok_or(v1::FetchFailure { kind: Some(other) })
     }
@@ -45,7 +45,7 @@ impl Exchange {
     pub(super) fn verify(&self, stored: StoredFile) -> Result<v1::VerifiedFile, v1::FetchFailure> {
         let task = stored.task;
         let Counting { job, store } = self.counting()?;
-        // Map the file anew, because an open file would not repeat its earlier checks.
+        // Map the file again, because an open file would not repeat its earlier checks.
         let open = || {
             let file = store.open_shard(&self.geometry, task.depth, task.shard)?;
             stored.digest.map_or(Ok(()), |digest| file.check_digest(digest)).map(|()| file)
@@ -67,7 +67,7 @@ impl Exchange {
     }
 
     /// Returns which of the given places (coset, position) have a state, and the stored states of the given
-    /// words. The words of a shard are numbered from 0 in the order of cosets. They can only be looked up if
+    /// words. The words of a shard are numbered from 0 in the order of cosets. They can be looked up only if
     /// `places` is empty, because the words are counted only then.
     pub(super) fn look_up(
         &self,
@@ -92,7 +92,7 @@ impl Exchange {
         let of_words = words.iter().map(place).collect::<Result<Option<Vec<_>>, _>>()?;
         let number = u64::try_from(all.number()).ok();
         let (Some(of_words), Some(words)) = (of_words, number) else {
-            let message = "the file has fewer words than were asked for, or too many to number".into();
+            let message = "the file has fewer words than requested, or too many to number".into();
             return Err(v1::FetchFailure { kind: Some(Kind::Other(v1::Other { message })) });
         };
         let of_words = of_words.into_iter().map(|(coset, position)| v1::Place { coset: coset.0, position });

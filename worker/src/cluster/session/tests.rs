@@ -1,4 +1,4 @@
-//! Tests of sessions, step by step: answers that are lost, late, or of a session that has ended.
+//! Tests of sessions, step by step: responses that are lost, late, or of a session that has ended.
 
 use super::*;
 use fathom_engine::run::{ShardId, ShardReport};
@@ -46,7 +46,7 @@ fn answered(number: u64, session: u64, commands: Vec<Command>, holders: Option<H
     Input::OrdersAnswered { number, session, known: true, commands, holders }
 }
 
-/// Returns a session of one thread that has begun and has sent its first request for commands.
+/// Returns a session of one thread that has started and has sent its first request for commands.
 fn begun() -> Session {
     let (mut session, first) = Session::begin(1);
     assert!(matches!(first[..], [Action::Register]));
@@ -74,19 +74,19 @@ fn uses(actions: &[Action]) -> Option<Vec<String>> {
 }
 
 #[test]
-fn a_map_ends_with_its_session() {
+fn holder_map_ends_with_its_session() {
     let mut session = begun();
     assert_eq!(
         uses(&session.step(millis(1), answered(1, 1, Vec::new(), Some(map(7, "old:1"))))).unwrap(),
         ["old:1"]
     );
-    // The coordinator comes back. Its versions must not be compared with those of its former epoch.
+    // The coordinator comes back. Its versions must not be compared with those of its earlier epoch.
     session.step(millis(2), Input::HeartbeatAnswered { session: 1, known: false });
     let actions = session.step(millis(3), registered(2));
     assert_eq!(uses(&actions).unwrap(), [""; 0]);
     let Some(&Action::Ask { number, holders_version, .. }) = actions.last() else { panic!("{actions:?}") };
     assert_eq!(holders_version, 0);
-    // A reply of the former session arrives late.
+    // A reply of the earlier session arrives late.
     assert_eq!(uses(&session.step(millis(4), answered(1, 1, Vec::new(), Some(map(8, "old:1"))))), None);
     let actions = session.step(millis(5), answered(number, 2, Vec::new(), Some(map(3, "new:1"))));
     assert_eq!(uses(&actions).unwrap(), ["new:1"]);
@@ -95,12 +95,12 @@ fn a_map_ends_with_its_session() {
 }
 
 #[test]
-fn an_ended_session_is_left_once() {
+fn ended_session_is_replaced_once() {
     let mut session = begun();
     let ended = Input::HeartbeatAnswered { session: 1, known: false };
     assert!(matches!(session.step(millis(1), ended.clone())[..], [Action::Register]));
     assert!(session.step(millis(2), ended).is_empty(), "the registration is on its way");
-    // Orders of a session that has ended are void.
+    // Commands of a session that has ended are void.
     let commands = vec![Command::Compute(task(0), attempt(1)), Command::Leave(LeaveReason::Done)];
     assert!(session.step(millis(3), answered(1, 1, commands, None)).is_empty());
     assert!(session.underway().is_empty());
@@ -108,7 +108,7 @@ fn an_ended_session_is_left_once() {
 }
 
 #[test]
-fn a_task_goes_on_for_the_newest_attempt() {
+fn running_task_takes_the_newest_attempt() {
     let mut session = begun();
     let made_once =
         session.step(millis(1), answered(1, 1, vec![Command::Compute(task(0), attempt(1))], None));
@@ -131,7 +131,7 @@ fn a_task_goes_on_for_the_newest_attempt() {
 }
 
 #[test]
-fn a_file_is_made_again_after_it_was_discarded() {
+fn discarded_file_is_recomputed() {
     let mut session = begun();
     let commands = vec![
         Command::Discard(StoredFile { task: task(0), digest: None }),
@@ -150,7 +150,7 @@ fn a_file_is_made_again_after_it_was_discarded() {
 }
 
 #[test]
-fn a_worker_leaves_when_its_tasks_have_ended() {
+fn worker_leaves_after_its_tasks_end() {
     let mut session = begun();
     session.step(millis(1), answered(1, 1, vec![Command::Compute(task(0), attempt(1))], None));
     let actions = session.step(millis(2), Input::Stop);
@@ -171,14 +171,14 @@ fn a_worker_leaves_when_its_tasks_have_ended() {
 }
 
 #[test]
-fn a_worker_that_never_registered_leaves_at_once() {
+fn unregistered_worker_leaves_immediately() {
     let (mut session, _) = Session::begin(1);
     let actions = session.step(millis(1), Input::Stop);
     assert!(matches!(actions[..], [Action::Halt, Action::Finish { session: 0, .. }]), "{actions:?}");
 }
 
 #[test]
-fn outcomes_are_reported_together() {
+fn outcomes_are_batched() {
     let mut session = begun();
     let commands = (0..2).map(|shard| Command::Compute(task(shard), attempt(1))).collect();
     session.step(millis(1), answered(1, 1, commands, None));
@@ -192,10 +192,10 @@ fn outcomes_are_reported_together() {
     );
 }
 
-/// The inventory tells which files there are. An outcome of the former session may be about a file that was
+/// The inventory shows which files exist. An outcome of the earlier session may be about a file that was
 /// discarded since.
 #[test]
-fn what_ended_before_a_registration_is_not_reported_after_it() {
+fn outcomes_before_a_registration_are_dropped() {
     let mut session = begun();
     let copy = |shard| Command::Copy(StoredFile { task: task(shard), digest: None }, Vec::new());
     session
@@ -216,7 +216,7 @@ fn what_ended_before_a_registration_is_not_reported_after_it() {
 }
 
 #[test]
-fn the_inventory_waits_for_files_to_be_discarded() {
+fn inventory_waits_for_discards() {
     let mut session = begun();
     session.step(
         millis(1),
@@ -231,7 +231,7 @@ fn the_inventory_waits_for_files_to_be_discarded() {
 /// A file that is to be deleted while it is being copied is deleted after the copy, and the copy is not
 /// reported.
 #[test]
-fn a_file_that_is_being_copied_is_discarded_afterwards() {
+fn discard_waits_for_running_copy() {
     let mut session = begun();
     let file = StoredFile { task: task(0), digest: None };
     let commands =
@@ -245,9 +245,9 @@ fn a_file_that_is_being_copied_is_discarded_afterwards() {
     assert!(matches!(actions[..], [Action::Compute(_)]), "{actions:?}");
 }
 
-/// A task that uses no file goes on under a newer attempt to make the shard afresh; another one does not.
+/// A task that uses no file continues under a newer attempt to recompute the shard; another one does not.
 #[test]
-fn a_task_that_was_begun_afresh_goes_on() {
+fn recomputation_continues_under_newer_attempt() {
     for (is_afresh, reported) in [(true, 2), (false, 1)] {
         let mut session = begun();
         let first = match is_afresh {
@@ -269,10 +269,10 @@ fn a_task_that_was_begun_afresh_goes_on() {
     }
 }
 
-/// A copy that is under way when its shard is to be made afresh is of an earlier file, and would replace the
-/// new one.
+/// A copy that is under way when its shard is to be recomputed is of an earlier file, and would replace
+/// the new one.
 #[test]
-fn a_shard_is_made_afresh_after_a_copy_of_it_has_ended() {
+fn recomputation_waits_for_running_copy() {
     for is_discarded in [false, true] {
         let mut session = begun();
         let file = StoredFile { task: task(0), digest: None };
@@ -292,10 +292,10 @@ fn a_shard_is_made_afresh_after_a_copy_of_it_has_ended() {
     }
 }
 
-/// A heartbeat lists a copy until the coordinator has its report. Otherwise the order would seem lost and be
-/// given again, and the second report might come after the copy was found damaged and discarded.
+/// A heartbeat lists a copy until the coordinator has its report. Otherwise the command would seem lost
+/// and be given again, and the second report might come after the copy was found damaged and discarded.
 #[test]
-fn what_is_not_reported_yet_is_under_way() {
+fn unreported_outcomes_are_listed_in_heartbeats() {
     let mut session = begun();
     let file = StoredFile { task: task(0), digest: None };
     session.step(millis(1), answered(1, 1, vec![Command::Copy(file, Vec::new())], None));
@@ -309,7 +309,7 @@ fn what_is_not_reported_yet_is_under_way() {
 
 /// An audit is reported with its own attempt, beside a task of the same shard.
 #[test]
-fn an_audit_is_reported_by_its_own_attempt() {
+fn audit_is_reported_with_its_own_attempt() {
     let mut session = begun();
     let commands =
         vec![Command::Compute(task(0), attempt(1)), Command::Audit(task(0), attempt(2), "avx2".into())];
@@ -329,9 +329,9 @@ fn an_audit_is_reported_by_its_own_attempt() {
     assert_eq!(reported.unwrap(), [Some(attempt(2)), Some(attempt(1))]);
 }
 
-/// A message has at most so many bytes, however many tasks end together.
+/// The size of a message is limited, however many tasks end together.
 #[test]
-fn outcomes_with_many_checksums_are_reported_in_turn() {
+fn large_reports_are_split() {
     let mut session = begun();
     let commands = (0..4).map(|shard| Command::Compute(task(shard), attempt(1))).collect();
     session.step(millis(1), answered(1, 1, commands, None));
@@ -353,6 +353,6 @@ fn outcomes_with_many_checksums_are_reported_in_turn() {
         Action::Finish { outcomes, .. } => Some((true, outcomes.len())),
         _ => None,
     });
-    // The last words wait until what is before them was reported.
+    // The last outcomes wait until the earlier ones have been reported.
     assert_eq!(reports.collect::<Vec<_>>(), [(false, 2), (false, 1), (true, 1)]);
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// A file on a worker's disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DiskFile {
-    /// Some bits are not as written; every reader notices.
+    /// Some bits are not as written; every reader notices this.
     pub(super) is_damaged: bool,
     /// The disk returns another whole file, such as that of a test run.
     pub(super) is_other: bool,
@@ -48,7 +48,7 @@ impl DiskFile {
 #[derive(Debug, Default)]
 pub(super) struct Files {
     all: BTreeMap<Task, DiskFile>,
-    /// The disk has no room before this time.
+    /// The disk is full before this time.
     pub(super) full_until: u64,
 }
 
@@ -65,7 +65,7 @@ impl Files {
         self.all.insert(task, file);
     }
 
-    /// Returns whether there is a file that says what a report says.
+    /// Returns whether there is a file that matches a report.
     pub(super) fn supports(&self, report: &ShardReport) -> bool {
         self.get(report.task).is_some_and(|file| file.report(report.task) == *report)
     }

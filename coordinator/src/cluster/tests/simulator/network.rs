@@ -89,7 +89,7 @@ pub(super) struct Work {
 /// An event inside a worker's process.
 #[derive(Clone, Debug)]
 pub(super) enum Inside {
-    /// The time at which the session wanted to be woken.
+    /// The time at which the session asked to be woken.
     Wake,
     /// The wait for the inputs of a task has ended.
     Prepared(Work),
@@ -97,7 +97,7 @@ pub(super) enum Inside {
     Computed(Work),
     /// A copy was transferred.
     Copied(StoredFile, Vec<String>),
-    /// A file that was said to be damaged is checked.
+    /// A file that was reported as damaged is checked.
     Discarded(StoredFile),
 }
 

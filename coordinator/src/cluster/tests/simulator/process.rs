@@ -25,7 +25,7 @@ pub(super) struct Journal {
     holders: BTreeMap<Task, BTreeSet<WorkerId>>,
     reports: BTreeMap<Task, ShardReport>,
     producers: BTreeMap<Task, WorkerId>,
-    /// Files that were given back, and whether an audit agreed with the shards made from them.
+    /// Files that were released, and whether an audit agreed with the shards computed from them.
     given_back: BTreeMap<Task, bool>,
 }
 
@@ -48,13 +48,16 @@ impl Journal {
         }
     }
 
-    /// Notes that files may be deleted from now on.
+    /// Records that files may be deleted from now on.
     pub(super) fn give_back(&mut self, files: Vec<(Task, bool)>, held: Held) {
         self.hold(held);
         for (file, is_audited) in files {
             let new = Task { depth: file.depth.next().next(), shard: file.shard };
-            assert_eq!(new.depth.0 as usize, self.counts.len(), "{file:?} is given back");
-            assert!(self.reports.contains_key(&new), "{file:?} is given back, and nothing was made of it");
+            assert_eq!(new.depth.0 as usize, self.counts.len(), "{file:?} is released");
+            assert!(
+                self.reports.contains_key(&new),
+                "{file:?} is released, but nothing was computed from it"
+            );
             self.given_back.insert(file, is_audited);
         }
     }
@@ -81,7 +84,7 @@ impl Journal {
         self.given_back.clear();
     }
 
-    /// Returns what the next epoch knows.
+    /// Returns the state that the next epoch starts from.
     fn past(&self, rules: &Rules) -> Past {
         let Self {
             counts,
@@ -131,9 +134,9 @@ pub(super) struct Coordinator {
     pub(super) epoch: u64,
     /// `None` while the process is dead.
     pub(super) state: Option<State>,
-    /// The process hears nothing before this time.
+    /// The process receives nothing before this time.
     pub(super) asleep_until: u64,
-    /// When the process started, and below it how far its clock has jumped.
+    /// When the process started, and below it the offset of its clock.
     began: u64,
     pub(super) jumped: u64,
 }
@@ -168,7 +171,7 @@ impl Coordinator {
     }
 }
 
-/// A worker: its process while there is one, and what does not change with it.
+/// A worker: its process while there is one, and the data that outlive it.
 #[derive(Default)]
 pub(super) struct Worker {
     pub(super) process: Option<Process>,
@@ -192,13 +195,13 @@ pub(super) struct Process {
     pub(super) holders: Arc<Holders>,
     pub(super) calls: BTreeMap<u64, Call>,
     pub(super) last_call: u64,
-    /// The time at which the session wants to be woken.
+    /// The time at which the session asks to be woken.
     pub(super) wake: Option<u64>,
     pub(super) is_halted: bool,
     /// Tasks that wait for a kernel thread.
     pub(super) queue: VecDeque<Work>,
     /// Number of kernel threads at work.
     pub(super) busy: usize,
-    /// The last requests before the process ends, in order; `None` if it stays.
+    /// The last requests before the process ends, in order; `None` if it is not ending.
     pub(super) last_words: Option<VecDeque<Request>>,
 }

@@ -27,11 +27,12 @@ use std::time::Duration;
 
 /// The last depth of every simulated run.
 const LAST_DEPTH: u32 = 5;
-/// Largest time until which faults happen, in simulated milliseconds.
+/// Maximum time until which faults happen, in simulated milliseconds.
 const FAULTS_END: u64 = 40_000;
 /// Number of kinds of faults.
 const KINDS: u8 = 12;
-/// Largest time from the last fault to the end of a run. The longest rest of a worker takes 8 minutes of it.
+/// Maximum time from the last fault to the end of a run. The longest backoff of a worker takes 8 minutes of
+/// it.
 const BOUND: u64 = 1_800_000;
 /// A worker gives up when the coordinator was silent for this time.
 const PATIENCE: u64 = 300_000;
@@ -63,7 +64,7 @@ pub(super) struct Simulation {
     lossy: u8,
     /// Number of requests of each 256 that arrive twice.
     doubling: u8,
-    /// The kinds of faults that may happen.
+    /// The kinds of faults that may occur.
     kinds: Vec<u8>,
     heals_at: u64,
     /// Files that a disk, of this number, has lost, while the coordinator may still count on them.
@@ -71,7 +72,7 @@ pub(super) struct Simulation {
     ended: Option<Ending>,
     /// Shards that no other worker audited, according to the log.
     unaudited: BTreeSet<Task>,
-    /// Whether a wrong shard was committed because nobody audited it.
+    /// Whether a wrong shard was committed because no worker audited it.
     is_excused: bool,
     is_told: bool,
     planted: Option<Planted>,
@@ -190,15 +191,15 @@ impl Simulation {
     }
 
     /// Returns whether a run may end with this message because a worker lies. Without a third worker nobody
-    /// can tell which one does; if it is the only one there, it cannot make again what was lost. And a shard
-    /// that may be wrong cannot be computed again once its source was given back, which the next epoch
-    /// reports too.
+    /// can determine which one does; if it is the only one there, it cannot recompute lost files. And a shard
+    /// that may be wrong cannot be computed again once its source was released, which the next epoch reports
+    /// too.
     fn is_unjudged(&self, message: &str) -> bool {
-        let is_disputed = message.contains("was made twice with different states")
-            || message.contains("was lost, and made again with other states than were committed");
+        let is_disputed = message.contains("was computed twice with different states")
+            || message.contains("was lost and recomputed with other states than the committed ones");
         let is_given_back = self.coordinator.rules.keep == Keep::Two
-            && (message.contains("has to be made again, and cannot be")
-                || message.contains("cannot be made again"));
+            && (message.contains("must be recomputed, but its source was deleted")
+                || message.contains("cannot be recomputed"));
         self.workers.iter().any(|worker| worker.lies) && (is_disputed || is_given_back)
     }
 
@@ -208,7 +209,7 @@ impl Simulation {
         if *counts == right { Outcome::Right } else { Outcome::Wrong(format!("counts {counts:?}")) }
     }
 
-    /// Returns the number of the disk on which a worker's files are.
+    /// Returns the number of the disk with a worker's files.
     fn disk(&self, worker: usize) -> usize {
         if self.coordinator.rules.shared_store { 0 } else { worker }
     }

@@ -24,7 +24,7 @@ async fn later_callers_displace_silent_ones() {
         }
         assert!(host.ask(&good).await.is_ok());
         let lines = host.lines.wait(1).await;
-        assert!(lines[0].contains("others wanted its place"), "{lines:#?}");
+        assert!(lines[0].contains("replaced by a new connection"), "{lines:#?}");
         // The oldest connections are closed, the newest are not.
         let oldest = tokio::time::timeout(LIMIT, silent[0].read(&mut [0])).await;
         assert_eq!(oldest.unwrap().unwrap(), 0);

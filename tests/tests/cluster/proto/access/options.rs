@@ -21,30 +21,30 @@ fn unusable_files_are_refused() {
     for (mode, says) in [(0o644, "644"), (0o640, "640"), (0o604, "604"), (0o620, "620"), (0o666, "666")] {
         let path = files.write("shared", TOKEN, mode);
         let says = format!(
-            "--token-file: others may use {}, for its mode is {says}: chmod 600 {}",
+            "--token-file: {} is accessible to other users (mode {says}): chmod 600 {}",
             path.display(),
             path.display()
         );
         refuses(&files.token(&path), &says);
     }
     for (text, says) in [
-        ("", "holds a token of 0 characters: it must have 16 to 1024"),
-        ("short", "holds a token of 5 characters"),
-        (&"x".repeat(1025), "holds a token of 1025 characters"),
-        ("not one word but several", "holds no token: it must be one word"),
-        ("not-ascii-æøå-not-ascii", "holds no token"),
+        ("", "contains a token of 0 characters: it must have 16 to 1024"),
+        ("short", "contains a token of 5 characters"),
+        (&"x".repeat(1025), "contains a token of 1025 characters"),
+        ("not one word but several", "contains no token: a token is one word"),
+        ("not-ascii-æøå-not-ascii", "contains no token"),
     ] {
         refuses(&files.token(&files.write("bad", text, 0o600)), says);
     }
     assert!(Access::load(&files.token(&files.write("framed", &format!(" {TOKEN}\r\n"), 0o400))).is_ok());
     refuses(&files.token(&files.path("nowhere")), "--token-file: cannot read");
     let keys = |path| AccessArguments { keys: Some(path), ..AccessArguments::default() };
-    refuses(&keys(files.path("nowhere")), "--keys: there is no directory");
+    refuses(&keys(files.path("nowhere")), "--keys: directory ");
     std::fs::create_dir(files.path("empty")).unwrap();
     refuses(&keys(files.path("empty")), "--keys: cannot read");
     let passed_over = AccessArguments { insecure: true, ..keys(files.path("nowhere")) };
     assert!(Access::load(&passed_over).is_ok());
-    refuses(&files.token(Path::new("/dev/zero")), "others may use /dev/zero");
+    refuses(&files.token(Path::new("/dev/zero")), "/dev/zero is accessible to other users");
     refuses(&files.token(&files.write("large", &"x".repeat((1 << 20) + 1), 0o600)), "is larger than 1048576");
 
     let tls = |change: &dyn Fn(&mut AccessArguments)| {
@@ -59,21 +59,24 @@ fn unusable_files_are_refused() {
     files.certificate("other-", "fathom", &super::world::now());
     let other = files.path("other-key.pem");
     for (asked, says) in [
-        (tls(&|asked| asked.tls_key = Some(shared.clone())), "--tls-key: others may use"),
-        (tls(&|asked| asked.tls_key = Some(cert.clone())), "--tls-key: others may use"),
-        (tls(&|asked| asked.tls_key = Some(token.clone())), "token holds no private key: name a PEM file"),
+        (tls(&|asked| asked.tls_key = Some(shared.clone())), "--tls-key: "),
+        (tls(&|asked| asked.tls_key = Some(cert.clone())), "--tls-key: "),
+        (tls(&|asked| asked.tls_key = Some(token.clone())), "token contains no private key: give a PEM file"),
         (tls(&|asked| asked.tls_key = Some(other.clone())), "cannot be used with the key "),
-        (tls(&|asked| asked.tls_key = None), "--tls-cert needs its private key: give --tls-key"),
-        (tls(&|asked| asked.tls_cert = None), "--tls-key needs its certificate: give --tls-cert"),
-        (tls(&|asked| asked.tls_cert = Some(key.clone())), "key.pem holds no certificate: name a PEM file"),
-        (tls(&|asked| asked.tls_cert = Some(broken.clone())), "broken.pem is no PEM file"),
-        (tls(&|asked| asked.tls_ca = Some(token.clone())), "token holds no certificate: name a PEM file"),
+        (tls(&|asked| asked.tls_key = None), "--tls-cert needs its private key: add --tls-key"),
+        (tls(&|asked| asked.tls_cert = None), "--tls-key needs its certificate: add --tls-cert"),
+        (
+            tls(&|asked| asked.tls_cert = Some(key.clone())),
+            "key.pem contains no certificate: give a PEM file",
+        ),
+        (tls(&|asked| asked.tls_cert = Some(broken.clone())), "broken.pem is not a PEM file"),
+        (tls(&|asked| asked.tls_ca = Some(token.clone())), "token contains no certificate: give a PEM file"),
         (tls(&|asked| asked.tls_ca = Some("nowhere".into())), "--tls-ca: cannot read nowhere"),
-        (tls(&|asked| asked.tls_name = Some("two words".into())), "\"two words\" is no name"),
-        (tls(&|asked| asked.insecure = true), "--insecure and the --tls options contradict each other"),
+        (tls(&|asked| asked.tls_name = Some("two words".into())), "\"two words\" is not a valid host name"),
+        (tls(&|asked| asked.insecure = true), "--insecure and the --tls options are mutually exclusive"),
         (
             AccessArguments { tls_name: Some("fathom".into()), ..AccessArguments::default() },
-            "--tls-name is of use with --tls-ca alone",
+            "--tls-name has no effect without --tls-ca",
         ),
     ] {
         refuses(&asked, says);
@@ -91,14 +94,14 @@ fn unprotected_addresses_are_refused() {
     let near = ["127.0.0.1:7400", "127.1.2.3:0", "[::1]:7400", "[::ffff:127.0.0.1]:7400"];
     let far = ["0.0.0.0:7400", "192.0.2.1:7400", "[::]:7400", "[2001:db8::1]:0", "[::ffff:192.0.2.1]:7400"];
     for (asked, here, elsewhere) in [
-        (AccessArguments::default(), None, Some("give --token-file, --tls-cert and --tls-key (")),
-        (token, None, Some("give --tls-cert and --tls-key (")),
-        (tls, None, Some("give --token-file (")),
+        (AccessArguments::default(), None, Some("add --token-file, --tls-cert and --tls-key (")),
+        (token, None, Some("add --tls-cert and --tls-key (")),
+        (tls, None, Some("add --token-file (")),
         (files.all(), None, None),
         (AccessArguments { tls_ca: None, ..files.all() }, None, None),
         (insecure, None, None),
         (insecure_with_token, None, None),
-        (authority, Some("with --tls-ca alone"), Some("with --tls-ca alone")),
+        (authority, Some("with only --tls-ca"), Some("with only --tls-ca")),
     ] {
         let access = Access::load(&asked).unwrap();
         for (addresses, refused) in [(&near[..], here), (&far, elsewhere)] {
@@ -112,7 +115,7 @@ fn unprotected_addresses_are_refused() {
                 assert!(error.is::<BadInput>());
                 assert!(error.to_string().contains(says), "{error}");
                 if elsewhere != here {
-                    assert!(error.to_string().contains("or --insecure if"), "{error}");
+                    assert!(error.to_string().contains("or add --insecure"), "{error}");
                     assert!(error.to_string().contains(address.trim_end_matches("]")), "{error}");
                 }
             }

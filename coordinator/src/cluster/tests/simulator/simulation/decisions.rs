@@ -7,7 +7,7 @@ impl Simulation {
         let files = &self.disks[0];
         self.coordinator.start(self.now, files);
         if let Some(state) = self.coordinator.state.as_ref().filter(|state| state.rules().shared_store) {
-            // What is missing in a shared store shows when a worker reads it.
+            // Missing files in a shared store are noticed when a worker reads them.
             let missing =
                 state.files().iter().map(|(task, _)| task).filter(|&task| files.get(task).is_none());
             self.lost.extend(missing.map(|task| (0, task)));
@@ -105,7 +105,7 @@ impl Simulation {
                 Effect::Release(files, held) => {
                     for (file, _) in &files {
                         let new = Task { depth: file.depth.next().next(), shard: file.shard };
-                        self.check_copies(new, "made, and its source given back");
+                        self.check_copies(new, "computed, and its source released");
                     }
                     if self.coordinator.rules.shared_store {
                         files.iter().for_each(|&(file, _)| self.remove(0, file));
@@ -129,8 +129,8 @@ impl Simulation {
                     let is_wrong = |(report, right): &(&Arc<ShardReport>, ShardReport)| ***report != *right;
                     let wrong = reports.iter().zip(right).filter(is_wrong).map(|(report, _)| report.task);
                     let wrong: BTreeSet<Task> = wrong.collect();
-                    // Nobody could audit the liar's shard, as the log says, or the shard was not drawn for an
-                    // audit. But once the liar is set aside, its shards of this depth are made again.
+                    // Nobody could audit the liar's shard, as the log says, or the shard was not selected for
+                    // an audit. But once the liar is quarantined, its shards of this depth are recomputed.
                     let is_known = !self.coordinator.journal.quarantined.is_empty();
                     let may_be_wrong =
                         self.coordinator.rules.audit < PARTS || wrong.is_subset(&self.unaudited);
@@ -187,7 +187,7 @@ impl Simulation {
                     && !state.is_audit(outcome)
                     && !self.disks[0].supports(report)
                 {
-                    outcome.result = Err(Failure::Other("its report is not what its file says".into()));
+                    outcome.result = Err(Failure::Other("the report contradicts the file".into()));
                 }
             }
         }
@@ -201,8 +201,8 @@ impl Simulation {
         assert!(there >= self.coordinator.rules.replicas, "{file:?} is {what}");
     }
 
-    /// Checks that a worker that rests, because its disk is full or has failed, is to make or audit nothing. A
-    /// copy may have been ordered before.
+    /// Checks that a worker that backs off, because its disk is full or has failed, has nothing to compute or
+    /// audit. A copy may have been commanded before.
     fn check_orders(&self, worker: usize, commands: &[Command]) {
         let Some(state) = &self.coordinator.state else { return };
         for order in commands {

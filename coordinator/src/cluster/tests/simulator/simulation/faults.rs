@@ -1,4 +1,4 @@
-//! The faults, and the invariants that hold in spite of them.
+//! The faults, and the invariants that hold despite them.
 
 use super::*;
 
@@ -94,7 +94,7 @@ impl Simulation {
         }
     }
 
-    /// Checks what the coordinator believes to be on disks. The invariants of its state are checked wherever
+    /// Checks the coordinator's beliefs about the disks. The invariants of its state are checked wherever
     /// the state changes.
     pub(super) fn check(&self) {
         let Some(state) = &self.coordinator.state else { return };

@@ -172,8 +172,8 @@ impl Simulation {
                 let whole = file.filter(|file| !file.is_damaged && is_meant(file));
                 if whole.is_none() {
                     self.remove(worker, task);
-                    // An order that comes late, from before the worker had this file, deletes what the disk
-                    // has damaged since.
+                    // A late command, from before the worker had this file, deletes what the disk has damaged
+                    // since.
                     if file.is_some_and(DiskFile::is_spoiled) {
                         self.lost.insert((self.disk(worker), task));
                     }
@@ -197,7 +197,7 @@ impl Simulation {
         }
     }
 
-    /// Returns the result of a task, and whether it was there already. An audit neither reads nor writes the
+    /// Returns the result of a task, and whether it existed already. An audit neither reads nor writes the
     /// file of its shard.
     pub(super) fn compute(&mut self, worker: usize, work: Work) -> Result<(DiskFile, bool), Failure> {
         let Work { task, audit, afresh } = work;
@@ -218,7 +218,7 @@ impl Simulation {
         Ok((file, found.is_some()))
     }
 
-    /// Fetches all that a task reads.
+    /// Fetches all inputs of a task.
     pub(super) fn prepare(&mut self, worker: usize, task: Task) -> Result<(), Failure> {
         let Some(process) = &self.workers[worker].process else { return Err(Failure::Stopped) };
         if process.is_halted {
@@ -264,8 +264,11 @@ impl Simulation {
         let is_meant = |stored: &DiskFile| {
             !stored.is_damaged && digest.is_none_or(|digest| digest == stored.digest(file))
         };
-        let mut failure =
-            Failure::Unreachable { file, addresses: addresses.to_vec(), message: "nobody holds it".into() };
+        let mut failure = Failure::Unreachable {
+            file,
+            addresses: addresses.to_vec(),
+            message: "no worker holds it".into(),
+        };
         for peer in (0..self.workers.len()).filter(|&peer| addresses.contains(&address(peer))) {
             let of = &self.workers[peer];
             let is_there = of.process.is_some() && of.asleep_until <= self.now;
