@@ -114,8 +114,8 @@ impl PublishedFacts {
     fn change_events(&mut self, mut events: Vec<EventFacts>) -> Vec<EventFacts> {
         if events.len() > MAX_NEW_EVENTS {
             let left_out = events.len() - MAX_NEW_EVENTS + 1;
-            // Warnings and errors come first, so that they are kept as long as they fit.
-            events.sort_by_key(|event| event.severity == "info");
+            // Warnings and errors are kept first, then events of the whole run such as the end of a layer.
+            events.sort_by_key(|event| (event.severity == "info", event.shard.is_some()));
             let time = events.last().map_or(0, |event| event.time);
             events.truncate(MAX_NEW_EVENTS - 1);
             events.sort_by_key(|event| event.time);
@@ -251,6 +251,7 @@ mod tests {
         let events = change["events"].as_array().unwrap();
         assert_eq!(events.len(), MAX_NEW_EVENTS);
         assert_eq!(events.iter().filter(|event| event["severity"] == "warn").count(), 10);
+        assert!(events.iter().any(|event| event["what"] == "event 999"), "the only event of the whole run");
         assert_eq!(events.last().unwrap()["what"], "961 more events (see the log)");
     }
 }

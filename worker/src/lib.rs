@@ -1,7 +1,8 @@
 //! The worker of a run on many hosts, and its command line: the binary `fathom-worker`, and `fathom worker`.
 //!
 //! `fathom-engine` computes the tasks; [`cluster`] takes commands from a coordinator and exchanges layer
-//! files with other workers. [`process`], [`resources`] and [`settings`] are shared by the commands.
+//! files with other workers. [`commands`] has the commands. [`process`], [`resources`] and
+//! [`settings`] are shared with the command `fathom`.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

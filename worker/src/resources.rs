@@ -4,18 +4,17 @@ use clap::{Args, value_parser};
 use fathom_command::machine::{self, size};
 use fathom_engine::task::{Kernel, Resources};
 
-/// Kernel threads, kernel and memory, in the form that both commands accept.
+/// Threads, kernel and memory.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct ResourceArguments {
-    /// Number of kernel threads [default: number of processors]
-    #[arg(long, value_name = "N", env = "FATHOM_THREADS", hide_env_values = true, value_parser = value_parser!(u32).range(1..=4096))]
+    /// Number of threads [default: one per processor]
+    #[arg(long, short, value_name = "N", env = "FATHOM_THREADS", hide_env_values = true, value_parser = value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
-    /// Kernel to compute with: fastest, avx512, avx2, portable, or reference (a plain search in memory, as a
-    /// check)
-    #[arg(long, default_value = "fastest")]
+    /// Kernel: fastest, avx512, avx2, portable, or reference (a plain search in memory, for comparison)
+    #[arg(long, hide_short_help = true, help_heading = "Advanced", default_value = "fastest")]
     kernel: Kernel,
-    /// Memory to use, including layers in the page cache, for example 8GiB [default: 90% of the available
-    /// memory, shared equally among the workers of a host]
+    /// Memory limit, including layers in the page cache, for example 8GiB [default: 90 % of the available
+    /// memory, divided equally between the workers of a host]
     #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
     memory: Option<u64>,
 }

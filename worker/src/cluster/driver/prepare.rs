@@ -39,9 +39,9 @@ impl Shared {
         let a_task =
             u64::from(geometry.cut.cosets() / geometry.cut.shards()) * u64::from(geometry.packed_bytes);
         let together = match self.worker.spill_policy {
-            SpillPolicy::Disk => TOGETHER_BYTES,
+            SpillPolicy::Spill => TOGETHER_BYTES,
             // The inputs of a task are a multiple of its output, and must fit beside the inputs of others.
-            SpillPolicy::Fetch => TOGETHER_BYTES.min(self.worker.job.cache.import_bytes() / TASKS_IN_MEMORY),
+            SpillPolicy::Refetch => TOGETHER_BYTES.min(self.worker.job.cache.import_bytes() / TASKS_IN_MEMORY),
         };
         let most = (together / a_task.max(1)).max(1) as usize;
         let mut ahead = None;
