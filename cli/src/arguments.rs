@@ -11,12 +11,12 @@ mod search;
 mod space;
 
 pub(crate) use audit::AuditArguments;
-pub(crate) use help::all_commands;
 pub(crate) use bound::{BoundArguments, Bounded};
 pub(crate) use cluster::{
     ClusterArguments, DrainArguments, KeysArguments, LogsArguments, ServeArguments, StatusArguments,
     StopArguments, TopArguments, WorkersArguments,
 };
+pub(crate) use help::all_commands;
 pub(crate) use page::{HttpArguments, PageArguments};
 pub(crate) use plan::PlanArguments;
 pub(crate) use questions::{

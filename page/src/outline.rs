@@ -148,7 +148,7 @@ impl Outline {
                 .map(|layer| (self.largest_distance_is.to_owned(), layer.depth.0)),
             one_way: self.one_way,
             check: complete.then(|| self.check.clone()),
-            reports: if complete { Format::ALL.map(Format::word).to_vec() } else { Vec::new() },
+            reports: if complete { Format::ALL.map(Format::as_str).to_vec() } else { Vec::new() },
             ..RunFacts::default()
         }
     }

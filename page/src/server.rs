@@ -233,6 +233,6 @@ fn extension(format: Format) -> &'static str {
     match format {
         Format::Latex => "tex",
         Format::Oeis => "txt",
-        other => other.word(),
+        other => other.as_str(),
     }
 }

@@ -101,7 +101,7 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// Returns the display name of the kind.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Stopped => "stopped",
             Self::Unreachable => "peer unreachable",

@@ -240,7 +240,7 @@ fn is_of_this_machine(line: &str) -> bool {
         String::from_utf8_lossy(&output.stdout).into_owned()
     });
     let first = line.split_whitespace().next().unwrap_or_default();
-    !SimdLevel::ALL.map(SimdLevel::word).contains(&first) || version.contains(first)
+    !SimdLevel::ALL.map(SimdLevel::as_str).contains(&first) || version.contains(first)
 }
 
 /// Returns the words of a line, without units and words with digits, which differ from run to run.

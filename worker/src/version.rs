@@ -10,7 +10,7 @@ pub fn long() -> String {
     let shape = Shape::new(&[24, 24, 24]).expect("13,824 bits are a tensor");
     let here = |engine: &SimdLevel| engine.kernel(&shape).is_some();
     let words: Vec<&str> =
-        SimdLevel::ALL.iter().filter(|engine| here(engine)).map(|engine| engine.word()).collect();
+        SimdLevel::ALL.iter().filter(|engine| here(engine)).map(|engine| engine.as_str()).collect();
     format!(
         "{} ({}, {})\nkernels on this machine: {}",
         env!("CARGO_PKG_VERSION"),

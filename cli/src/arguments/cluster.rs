@@ -1,9 +1,9 @@
 //! Commands on a run on many hosts.
 
-use super::{ADVANCED, OUTPUT};
 use super::page::HttpArguments;
 use super::search::{BeginArguments, OnDoneArguments};
 use super::space::SpaceArguments;
+use super::{ADVANCED, OUTPUT};
 use clap::{Args, value_parser};
 use fathom_command::address::to_listen_on;
 use fathom_coordinator::cluster::parts::PARTS;
@@ -162,7 +162,8 @@ fn share(text: &str) -> Result<u32, String> {
 
 /// Reads a time such as `30s`, long enough to distinguish heartbeats.
 fn lease(text: &str) -> Result<Duration, String> {
-    let lease = humantime::parse_duration(text).map_err(|error| format!("{text:?} is not a time: {error}"))?;
+    let lease =
+        humantime::parse_duration(text).map_err(|error| format!("{text:?} is not a time: {error}"))?;
     match lease >= Duration::from_millis(500) {
         true => Ok(lease),
         false => Err("a lease must be at least 500ms".into()),

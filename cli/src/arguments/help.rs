@@ -178,7 +178,8 @@ mod tests {
         let command = Arguments::with_help();
         command.clone().debug_assert();
         let names: BTreeSet<&str> = command.get_subcommands().map(Command::get_name).collect();
-        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, common, others)| common.iter().chain(*others)).copied().collect();
+        let grouped: Vec<&str> =
+            GROUPS.iter().flat_map(|(_, common, others)| common.iter().chain(*others)).copied().collect();
         assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), names);
         assert_eq!(grouped.len(), names.len());
         assert!(GROUPS.iter().map(|(_, common, _)| common.len()).sum::<usize>() <= 20);

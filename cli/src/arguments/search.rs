@@ -1,8 +1,8 @@
 //! Commands on a run on this machine: run, resume, merge, remove, compare, report, verify.
 
-use super::{ADVANCED, OUTPUT};
 use super::page::HttpArguments;
 use super::space::SpaceArguments;
+use super::{ADVANCED, OUTPUT};
 use clap::{Args, value_parser};
 use fathom_command::failpoint;
 use fathom_command::machine::{self, size};

@@ -73,9 +73,10 @@ impl SpaceArguments {
             ("--ignore-orientation", !self.ignore_orientation.is_empty()),
         ];
         match chosen.into_iter().find(|(_, chosen)| is_run && *chosen) {
-            Some((option, _)) => {
-                Err(bad_input!("{option} cannot be used with the existing run {}, which determines it", path.display()))
-            }
+            Some((option, _)) => Err(bad_input!(
+                "{option} cannot be used with the existing run {}, which determines it",
+                path.display()
+            )),
             None => Ok(is_run.then_some(path)),
         }
     }
@@ -99,10 +100,9 @@ impl SpaceArguments {
                 path.display(),
                 shell::path(path)
             ),
-            path if path.is_dir() => bad_input!(
-                "{} is a directory without a run. Pass a puzzle or a puzzle file",
-                path.display()
-            ),
+            path if path.is_dir() => {
+                bad_input!("{} is a directory without a run. Pass a puzzle or a puzzle file", path.display())
+            }
             _ => bad_input!("{option}{error}"),
         })?;
         reduced(source).map_err(|error| bad_input!("{error}"))

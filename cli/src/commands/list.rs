@@ -53,7 +53,8 @@ pub(crate) fn list(args: &ListArguments) -> Result<()> {
         return Ok(());
     }
     let rows = runs.iter().map(|run| {
-        let number = |number: u64| if run.error.is_some() { "-".into() } else { HumanCount(number).to_string() };
+        let number =
+            |number: u64| if run.error.is_some() { "-".into() } else { HumanCount(number).to_string() };
         let state = match (run.god_number, &run.error) {
             (Some(number), _) => format!("complete, God's number {number}"),
             (None, Some(error)) => format!("unreadable: {error}"),

@@ -20,7 +20,9 @@ pub(crate) fn help(args: &HelpArguments) -> Result<()> {
         None => command.render_help(),
         Some(name) => match command.find_subcommand_mut(name) {
             Some(command) => command.render_long_help(),
-            None => return Err(bad_input!("unknown command {name:?}. To list all commands: fathom help --all")),
+            None => {
+                return Err(bad_input!("unknown command {name:?}. To list all commands: fathom help --all"));
+            }
         },
     };
     output::line(text.to_string().trim_end())

@@ -1,7 +1,7 @@
 //! The elements of a group that are nearest to the identity, each with a shortest word.
 
 use crate::Permutation;
-use crate::word::{Turn, Word, orientation_counts};
+use crate::word::{Turn, Word, generator_orders};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
@@ -16,7 +16,7 @@ const MAX_EXPONENT: i64 = 6;
 #[derive(Clone, Debug)]
 pub struct Ball {
     turns: Vec<(Turn, Permutation)>,
-    orientation_counts: Vec<i64>,
+    generator_orders: Vec<i64>,
     elements: Vec<Permutation>,
     /// For each element but the first: the index of an element that is one turn nearer, and the index of the
     /// turn that leads from there.
@@ -48,12 +48,12 @@ impl Ball {
 
     fn by_powers(degree: usize, generators: &[Permutation], most: usize, largest_exponent: i64) -> Self {
         assert!(u32::try_from(most).is_ok(), "elements are numbered with 32 bits");
-        let orientation_counts = orientation_counts(generators);
-        let turns = turns(generators, &orientation_counts, largest_exponent);
+        let generator_orders = generator_orders(generators);
+        let turns = turns(generators, &generator_orders, largest_exponent);
         let identity = Permutation::identity(degree);
         let mut ball = Self {
             turns,
-            orientation_counts,
+            generator_orders,
             elements: vec![identity.clone()],
             steps: vec![(0, 0)],
             distances: vec![0],
@@ -86,8 +86,8 @@ impl Ball {
     }
 
     /// Returns the orders of the generators.
-    pub fn orientation_counts(&self) -> &[i64] {
-        &self.orientation_counts
+    pub fn generator_orders(&self) -> &[i64] {
+        &self.generator_orders
     }
 
     /// Returns the elements in order of their distances, the identity first.
@@ -125,7 +125,7 @@ impl Ball {
             at = before as usize;
         }
         let mut word = Word::identity();
-        backwards.into_iter().rev().for_each(|turn| word.push(turn, &self.orientation_counts));
+        backwards.into_iter().rev().for_each(|turn| word.push(turn, &self.generator_orders));
         word
     }
 }
@@ -133,12 +133,12 @@ impl Ball {
 /// Returns the powers of the generators up to an exponent, positive or negative.
 fn turns(
     generators: &[Permutation],
-    orientation_counts: &[i64],
+    generator_orders: &[i64],
     largest_exponent: i64,
 ) -> Vec<(Turn, Permutation)> {
     let mut turns = Vec::new();
     for (generator, action) in generators.iter().enumerate() {
-        let order = orientation_counts[generator];
+        let order = generator_orders[generator];
         let most = largest_exponent.min(order / 2);
         // Half the order and its negative are the same power.
         let least = if 2 * most == order { 1 - most } else { -most };

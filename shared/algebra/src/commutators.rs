@@ -129,18 +129,17 @@ pub(crate) fn commutator_with_a_turn(ball: &Ball, element: &Permutation, below: 
                     break;
                 }
                 let Some(&q) = of_halves.get(&half.inverse().then(&inside).then(half)) else { continue };
-                let orientation_counts = ball.orientation_counts();
-                let x = ball.word(p).then(&ball.word(q), orientation_counts);
+                let generator_orders = ball.generator_orders();
+                let x = ball.word(p).then(&ball.word(q), generator_orders);
                 let [c, y] = [c, y].map(|at| ball.word(at));
                 let parts = [
                     &x,
                     &y,
-                    &x.inverse(orientation_counts),
-                    &y.inverse(orientation_counts),
-                    &c.inverse(orientation_counts),
+                    &x.inverse(generator_orders),
+                    &y.inverse(generator_orders),
+                    &c.inverse(generator_orders),
                 ];
-                let word =
-                    parts.into_iter().fold(c.clone(), |word, part| word.then(part, orientation_counts));
+                let word = parts.into_iter().fold(c.clone(), |word, part| word.then(part, generator_orders));
                 if word.len() < best.as_ref().map_or(below, Word::len) {
                     best = Some(word);
                 }
@@ -174,16 +173,11 @@ impl ByTwoImages<'_> {
 }
 
 fn written(ball: &Ball, c: usize, x: usize, y: usize) -> Word {
-    let orientation_counts = ball.orientation_counts();
+    let generator_orders = ball.generator_orders();
     let [c, x, y] = [c, x, y].map(|at| ball.word(at));
-    let parts = [
-        &x,
-        &y,
-        &x.inverse(orientation_counts),
-        &y.inverse(orientation_counts),
-        &c.inverse(orientation_counts),
-    ];
-    parts.into_iter().fold(c.clone(), |word, part| word.then(part, orientation_counts))
+    let parts =
+        [&x, &y, &x.inverse(generator_orders), &y.inverse(generator_orders), &c.inverse(generator_orders)];
+    parts.into_iter().fold(c.clone(), |word, part| word.then(part, generator_orders))
 }
 
 /// Returns a hash of the cycle lengths of a permutation, which does not depend on the order of cycles.

@@ -7,7 +7,7 @@
 use crate::commutators::{commutator, commutator_with_a_turn};
 pub use crate::transversal::MAX_WORD;
 use crate::transversal::Transversals;
-use crate::word::orientation_counts;
+use crate::word::generator_orders;
 use crate::word_shortening::Shortener;
 use crate::{Ball, Group, Permutation, Word};
 use std::sync::OnceLock;
@@ -40,7 +40,7 @@ impl<'a> Factoriser<'a> {
     pub fn new(group: &'a Group) -> Self {
         let (degree, generators) = (group.degree(), group.generators());
         let most = BALL.min(BALL_IMAGES / degree.max(1));
-        let powers = orientation_counts(generators)
+        let powers = generator_orders(generators)
             .into_iter()
             .map(|order| order.unsigned_abs())
             .fold(0, u64::saturating_add);
@@ -98,13 +98,13 @@ impl<'a> Factoriser<'a> {
     /// Returns a word for `element` as a product of two elements of the ball with the smallest total
     /// distance, if there is such a product.
     fn of_two_halves(&self, element: &Permutation) -> Option<Word> {
-        let orientation_counts = self.ball.orientation_counts();
+        let generator_orders = self.ball.generator_orders();
         let second = |near: &Permutation| self.ball.find(&near.inverse().then(element));
         let pairs = self.ball.elements().iter().enumerate();
         let pairs = pairs.filter_map(|(first, near)| Some((first, second(near)?)));
         let (first, second) =
             pairs.min_by_key(|&(first, second)| self.ball.distance(first) + self.ball.distance(second))?;
-        Some(self.ball.word(first).then(&self.ball.word(second), orientation_counts))
+        Some(self.ball.word(first).then(&self.ball.word(second), generator_orders))
     }
 
     /// Returns a shortened word along the transversals for an element of the group; `None` if there are no
@@ -125,7 +125,7 @@ impl<'a> Factoriser<'a> {
         }
         candidates.sort_unstable();
         candidates.truncate(CANDIDATES);
-        let orientation_counts = self.ball.orientation_counts();
+        let generator_orders = self.ball.generator_orders();
         let shortener = Shortener::new(&self.ball, self.group.generators());
         let words = candidates.into_iter().map(|(_, side, at)| {
             let places =
@@ -133,9 +133,9 @@ impl<'a> Factoriser<'a> {
             let word = self
                 .ball
                 .word(at)
-                .inverse(orientation_counts)
-                .then(&transversals.word(&places), orientation_counts);
-            shortener.shorten(if side == 1 { word.inverse(orientation_counts) } else { word })
+                .inverse(generator_orders)
+                .then(&transversals.word(&places), generator_orders);
+            shortener.shorten(if side == 1 { word.inverse(generator_orders) } else { word })
         });
         words.min_by_key(|word| (word.len(), word.letters()))
     }

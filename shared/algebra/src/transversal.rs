@@ -46,7 +46,7 @@ pub(crate) struct Transversals {
     entries: Vec<Vec<Option<Entry>>>,
     /// The number of points without an entry.
     missing: usize,
-    orientation_counts: Vec<i64>,
+    generator_orders: Vec<i64>,
     /// The remaining number of images and turns that may be computed.
     work_left: u64,
 }
@@ -60,7 +60,7 @@ impl Transversals {
             base: chain.base().collect(),
             entries: vec![vec![None; group.degree()]; chain.base().count()],
             missing: chain.orbit_lengths().map(|length| length - 1).sum(),
-            orientation_counts: ball.orientation_counts().to_vec(),
+            generator_orders: ball.generator_orders().to_vec(),
             work_left: WORK,
         };
         let mut limit = FIRST_LIMIT;
@@ -98,14 +98,14 @@ impl Transversals {
                 None => return self.keep_both(level, element, word),
                 Some(old) if word.len() < old.word.len() => {
                     let old = old.clone();
-                    let inverse = word.inverse(&self.orientation_counts);
+                    let inverse = word.inverse(&self.generator_orders);
                     let left = old.element.then(&element.inverse());
                     self.keep_both(level, element, word);
-                    (element, word) = (left, old.word.then(&inverse, &self.orientation_counts));
+                    (element, word) = (left, old.word.then(&inverse, &self.generator_orders));
                 }
                 Some(old) => {
                     element = element.then(&old.inverse);
-                    word = word.then(&old.word.inverse(&self.orientation_counts), &self.orientation_counts);
+                    word = word.then(&old.word.inverse(&self.generator_orders), &self.generator_orders);
                 }
             }
         }
@@ -119,7 +119,7 @@ impl Transversals {
     /// Stores an element, and its inverse if that has a shorter word than the entry at its point, or is the
     /// first one there.
     fn keep_both(&mut self, level: usize, element: Permutation, word: Word) {
-        let (inverse, inverse_word) = (element.inverse(), word.inverse(&self.orientation_counts));
+        let (inverse, inverse_word) = (element.inverse(), word.inverse(&self.generator_orders));
         let back = inverse.apply(self.base[level]);
         self.keep(level, element.clone(), inverse.clone(), word);
         let old = &self.entries[level][back];
@@ -154,7 +154,7 @@ impl Transversals {
                     *left = rest;
                     self.spend(a.element.degree() + a.word.len() + b.word.len());
                     let product = a.element.then(&b.element);
-                    self.offer(level, product, a.word.then(&b.word, &self.orientation_counts), limit);
+                    self.offer(level, product, a.word.then(&b.word, &self.generator_orders), limit);
                 }
             }
             for entry in self.entries[level].iter_mut().flatten() {
@@ -177,7 +177,7 @@ impl Transversals {
             for _ in 0..turns {
                 let at = random.usize(..ball.within(1).len());
                 element = element.then(&ball.elements()[at]);
-                word = word.then(&ball.word(at), &self.orientation_counts);
+                word = word.then(&ball.word(at), &self.generator_orders);
             }
             self.offer(0, element, word, usize::MAX);
             turns += 1;
@@ -211,6 +211,6 @@ impl Transversals {
     /// Returns the word of the product of the entries at these positions.
     pub(crate) fn word(&self, places: &[(usize, usize)]) -> Word {
         let words = places.iter().rev().map(|&place| self.word_at(place));
-        words.fold(Word::identity(), |product, word| product.then(word, &self.orientation_counts))
+        words.fold(Word::identity(), |product, word| product.then(word, &self.generator_orders))
     }
 }

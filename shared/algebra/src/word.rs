@@ -20,7 +20,7 @@ pub struct Word {
 
 /// Returns the order of each generator, the modulus of its exponents. An order that exceeds 63 bits, which
 /// takes a degree of several hundred, is replaced by `i64::MAX`; the exponents of words stay far below that.
-pub fn orientation_counts(generators: &[Permutation]) -> Vec<i64> {
+pub fn generator_orders(generators: &[Permutation]) -> Vec<i64> {
     let order = |g: &Permutation| g.order().and_then(|order| i64::try_from(order).ok());
     generators.iter().map(|g| order(g).unwrap_or(i64::MAX)).collect()
 }
@@ -78,13 +78,13 @@ impl Word {
     }
 
     /// Appends a turn. Exponents of one generator add up modulo its order, to a number of at most half the
-    /// order and above minus half the order. A turn with exponent 0 is dropped. `orientation_counts` are
-    /// those of the generators, as [`orientation_counts`] returns them.
+    /// order and above minus half the order. A turn with exponent 0 is dropped. `generator_orders` are
+    /// those of the generators, as [`generator_orders`] returns them.
     ///
     /// # Panics
-    /// If `orientation_counts` has no entry for the generator.
-    pub fn push(&mut self, turn: Turn, orientation_counts: &[i64]) {
-        let order = orientation_counts[turn.generator];
+    /// If `generator_orders` has no entry for the generator.
+    pub fn push(&mut self, turn: Turn, generator_orders: &[i64]) {
+        let order = generator_orders[turn.generator];
         let before = self.turns.pop_if(|last| last.generator == turn.generator);
         // Both numbers are below the order, which fits 63 bits, so the sum fits 64 bits.
         let sum = before.map_or(0, |last| last.exponent.rem_euclid(order) as u64)
@@ -97,17 +97,17 @@ impl Word {
     }
 
     /// Returns the word of the product of this word and `next`.
-    pub fn then(&self, next: &Self, orientation_counts: &[i64]) -> Self {
+    pub fn then(&self, next: &Self, generator_orders: &[i64]) -> Self {
         let mut product = self.clone();
-        next.turns.iter().for_each(|&turn| product.push(turn, orientation_counts));
+        next.turns.iter().for_each(|&turn| product.push(turn, generator_orders));
         product
     }
 
     /// Returns the word of the inverse element.
-    pub fn inverse(&self, orientation_counts: &[i64]) -> Self {
+    pub fn inverse(&self, generator_orders: &[i64]) -> Self {
         let mut inverse = Self::identity();
         for &turn in self.turns.iter().rev() {
-            inverse.push(Turn { exponent: -turn.exponent, ..turn }, orientation_counts);
+            inverse.push(Turn { exponent: -turn.exponent, ..turn }, generator_orders);
         }
         inverse
     }
@@ -153,11 +153,11 @@ mod tests {
     }
 
     fn word(turns: &[(usize, i64)]) -> Word {
-        let orientation_counts = orientation_counts(&generators());
+        let generator_orders = generator_orders(&generators());
         let mut word = Word::identity();
         turns
             .iter()
-            .for_each(|&(generator, exponent)| word.push(Turn { generator, exponent }, &orientation_counts));
+            .for_each(|&(generator, exponent)| word.push(Turn { generator, exponent }, &generator_orders));
         word
     }
 
@@ -182,13 +182,13 @@ mod tests {
             b in proptest::collection::vec((0_usize..3, any::<i64>()), 0..20),
         ) {
             let (generators, product) = (generators(), |word: &Word| word.product(6, &generators()));
-            let orientation_counts = orientation_counts(&generators);
+            let generator_orders = generator_orders(&generators);
             let plain = a.iter().fold(Permutation::identity(6), |p, &(g, e)| p.then(&generators[g].power(e)));
             let (a, b) = (word(&a), word(&b));
             prop_assert_eq!(product(&a), plain);
-            prop_assert_eq!(product(&a.then(&b, &orientation_counts)), product(&a).then(&product(&b)));
-            prop_assert_eq!(product(&a.inverse(&orientation_counts)), product(&a).inverse());
-            prop_assert_eq!(a.then(&a.inverse(&orientation_counts), &orientation_counts), Word::identity());
+            prop_assert_eq!(product(&a.then(&b, &generator_orders)), product(&a).then(&product(&b)));
+            prop_assert_eq!(product(&a.inverse(&generator_orders)), product(&a).inverse());
+            prop_assert_eq!(a.then(&a.inverse(&generator_orders), &generator_orders), Word::identity());
             prop_assert!(a.turns().windows(2).all(|pair| pair[0].generator != pair[1].generator));
         }
     }

@@ -106,7 +106,7 @@ impl<'a> Shortener<'a> {
 
     /// Returns the word along the path to the last position.
     fn replaced(&self, word: &Word, best: &[(usize, Option<(usize, Split)>)]) -> Word {
-        let orientation_counts = self.ball.orientation_counts();
+        let generator_orders = self.ball.generator_orders();
         let mut parts = Vec::new();
         let mut at = word.len();
         while at > 0 {
@@ -115,19 +115,19 @@ impl<'a> Shortener<'a> {
                     parts.push(
                         self.ball
                             .word(first)
-                            .inverse(orientation_counts)
-                            .then(&self.ball.word(second), orientation_counts),
+                            .inverse(generator_orders)
+                            .then(&self.ball.word(second), generator_orders),
                     );
                     at = start;
                 }
                 None => {
                     let mut turn = Word::identity();
-                    turn.push(word.turns()[at - 1], orientation_counts);
+                    turn.push(word.turns()[at - 1], generator_orders);
                     parts.push(turn);
                     at -= 1;
                 }
             }
         }
-        parts.iter().rev().fold(Word::identity(), |product, part| product.then(part, orientation_counts))
+        parts.iter().rev().fold(Word::identity(), |product, part| product.then(part, generator_orders))
     }
 }

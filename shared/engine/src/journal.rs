@@ -48,7 +48,7 @@ pub enum Files {
 impl Files {
     const ALL: [Self; 3] = [Self::Live, Self::Archived, Self::Removed];
 
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Live => "live",
             Self::Archived => "archived",
@@ -305,7 +305,7 @@ impl Journal {
             if layer.depth.0 as usize != layers.len() {
                 return Err(anyhow!("the row of depth {} is missing", layers.len()));
             }
-            let files = Files::ALL.into_iter().find(|files| files.word() == word);
+            let files = Files::ALL.into_iter().find(|files| files.as_str() == word);
             let files = files
                 .with_context(|| format!("depth {} has the unknown file state {word:?}", layer.depth))?;
             let got = digest.add(&layer.digest);
@@ -518,7 +518,7 @@ fn write_layer(
             layer.seconds,
             layer.digest.0,
             run_digest.0,
-            layer.files.word()
+            layer.files.as_str()
         ],
     )?;
     run("DELETE FROM report WHERE depth <= ?1", &[&layer.depth.0])?;
@@ -583,7 +583,7 @@ fn note_process(database: &Connection, process: &ProcessRow, row: Option<i64>) -
 
 fn set_files(database: &Connection, depth: Depth, files: Files) -> Result<()> {
     let mut update = database.prepare_cached("UPDATE layer SET files = ?2 WHERE depth = ?1")?;
-    update.execute(params![depth.0, files.word()])?;
+    update.execute(params![depth.0, files.as_str()])?;
     Ok(())
 }
 

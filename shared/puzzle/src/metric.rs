@@ -32,7 +32,7 @@ impl Metric {
     }
 
     /// Returns the name of the metric on the command line and in files.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Multi => "multi",
             Self::Single => "single",
@@ -45,7 +45,7 @@ impl Metric {
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 

@@ -42,9 +42,9 @@ impl Powers {
     /// Returns the powers of a metric; `None` for a metric that is not a choice of powers.
     fn new(metric: &str) -> Option<Self> {
         match metric {
-            _ if metric == Metric::Multi.word() => Some(Self::All),
-            _ if metric == Metric::Single.word() => Some(Self::BothWays),
-            _ if metric == Metric::Given.word() => Some(Self::OneWay),
+            _ if metric == Metric::Multi.as_str() => Some(Self::All),
+            _ if metric == Metric::Single.as_str() => Some(Self::BothWays),
+            _ if metric == Metric::Given.as_str() => Some(Self::OneWay),
             _ => None,
         }
     }
@@ -208,8 +208,8 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<DisplayNames> {
 /// Returns the names of Square-1, which lists the moves of its two metrics itself.
 fn of_square1(metric: &str) -> Option<DisplayNames> {
     let one_move = match metric {
-        _ if metric == Metric::Twist.word() => "a move is a twist, and turns of the two layers are free",
-        _ if metric == Metric::Face.word() => "a move is a twist, or turns one layer by any angle",
+        _ if metric == Metric::Twist.as_str() => "a move is a twist, and turns of the two layers are free",
+        _ if metric == Metric::Face.as_str() => "a move is a twist, or turns one layer by any angle",
         _ => return None,
     };
     let counted = "positions of the Square-1 puzzle that need exactly n moves to be solved";
@@ -269,7 +269,7 @@ mod tests {
                     if source.metric().is_square1_only() {
                         continue;
                     }
-                    let word = metric.word();
+                    let word = metric.as_str();
                     let definition = source.definition(metric).unwrap();
                     let moves = definition.generators(definition.metric()).unwrap();
                     let moves: BTreeSet<String> = moves.iter().map(|m| format!("{:?}", m.action)).collect();

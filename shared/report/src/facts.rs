@@ -160,7 +160,7 @@ fn puzzle(source: &PuzzleSpec) -> String {
 
 /// Describes what counts as one move.
 pub(crate) fn move_is(source: &PuzzleSpec, metric: &str) -> &'static str {
-    let is = |known: Metric| metric == known.word();
+    let is = |known: Metric| metric == known.as_str();
     match source {
         PuzzleSpec::Board(_) if is(Metric::Multi) => "any rotation of one line is one move",
         PuzzleSpec::Board(_) if is(Metric::Single) => {

@@ -66,7 +66,7 @@ impl Format {
         [Self::Html, Self::Markdown, Self::Csv, Self::Json, Self::Latex, Self::Oeis, Self::Svg];
 
     /// Returns the word for the format on the command line.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Html => "html",
             Self::Markdown => "md",
@@ -103,8 +103,8 @@ impl FromStr for Format {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|format| format.word() == text).ok_or_else(|| {
-            format!("expected one of {}, not {text:?}", Self::ALL.map(|format| format.word()).join(", "))
+        Self::ALL.into_iter().find(|format| format.as_str() == text).ok_or_else(|| {
+            format!("expected one of {}, not {text:?}", Self::ALL.map(|format| format.as_str()).join(", "))
         })
     }
 }

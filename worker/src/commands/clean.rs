@@ -1,11 +1,11 @@
 //! `fathom-worker clean`: lists and removes the files of runs in a store.
 
 use crate::arguments::CleanArguments;
+use crate::cluster::home;
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, output};
 use fathom_engine::run::{DEFINITION, RunManifest, lock};
 use fathom_layer::tree_bytes;
-use crate::cluster::home;
 use indicatif::HumanBytes;
 use serde_json::json;
 use std::fs;

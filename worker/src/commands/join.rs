@@ -1,6 +1,13 @@
 //! `fathom-worker --join`: computes shards for a coordinator, and stores them.
 
 use crate::arguments::JoinArguments;
+use crate::cluster::Meter;
+use crate::cluster::caller::Caller;
+use crate::cluster::driver::{Identity, Worker};
+use crate::cluster::exchange::Exchange;
+use crate::cluster::files::OpenFiles;
+use crate::cluster::home::{self, Home, keep_definition};
+use crate::cluster::session::End;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::doing::doing;
 use fathom_command::exit::said_by_system;
@@ -14,13 +21,6 @@ use fathom_layer::{Disk, LimitedDisk, LocalDisk};
 use fathom_proto::LeaveReason;
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::DescribeRunResponse;
-use crate::cluster::Meter;
-use crate::cluster::caller::Caller;
-use crate::cluster::driver::{Identity, Worker};
-use crate::cluster::exchange::Exchange;
-use crate::cluster::files::OpenFiles;
-use crate::cluster::home::{self, Home, keep_definition};
-use crate::cluster::session::End;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

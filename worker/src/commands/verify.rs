@@ -1,6 +1,7 @@
 //! `fathom-worker verify`: checks the files in a worker's store.
 
 use crate::arguments::VerifyArguments;
+use crate::cluster::home;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, output};
 use fathom_engine::run::DEFINITION;
@@ -8,7 +9,6 @@ use fathom_engine::run::{RunManifest, lock};
 use fathom_engine::task::{LAYERS, Store};
 use fathom_engine::verify::{Verified, verify_store};
 use fathom_layer::LocalDisk;
-use crate::cluster::home;
 use indicatif::{HumanBytes, HumanCount};
 use std::fs;
 use std::path::{Path, PathBuf};

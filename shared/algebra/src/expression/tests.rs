@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Word;
-use crate::word::{Turn, orientation_counts};
+use crate::word::{Turn, generator_orders};
 use proptest::prelude::*;
 
 const DEGREE: usize = 6;
@@ -280,9 +280,9 @@ proptest! {
         all.push(("b2", Permutation::parse("(1,4,2)", DEGREE).unwrap()));
         let named: Vec<Named> = all.iter().map(|(name, action)| Named { name, action }).collect();
         let (names, generators): (Vec<_>, Vec<_>) = all.iter().cloned().unzip();
-        let orientation_counts = orientation_counts(&generators);
+        let generator_orders = generator_orders(&generators);
         let mut word = Word::identity();
-        turns.into_iter().for_each(|(generator, exponent)| word.push(Turn { generator, exponent }, &orientation_counts));
+        turns.into_iter().for_each(|(generator, exponent)| word.push(Turn { generator, exponent }, &generator_orders));
         let written = word.written(&names, &names);
         let read = parse(&written, DEGREE, &named).unwrap();
         prop_assert_eq!(read, word.product(DEGREE, &generators), "{}", written);

@@ -29,7 +29,7 @@ pub enum Keep {
 
 impl Keep {
     /// Returns the name on the command line.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Last => "last",
             Self::Two => "two",
@@ -44,14 +44,14 @@ impl FromStr for Keep {
     fn from_str(text: &str) -> Result<Self, String> {
         [Self::Last, Self::Two, Self::All]
             .into_iter()
-            .find(|keep| keep.word() == text)
+            .find(|keep| keep.as_str() == text)
             .ok_or_else(|| format!("expected 'last', 'two' or 'all', not {text:?}"))
     }
 }
 
 impl fmt::Display for Keep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 

@@ -279,14 +279,14 @@ impl Job {
     pub fn engine_other_than(&self, word: &str) -> Option<SimdLevel> {
         let is_usual = self.kernel() == word;
         let shape = self.graph.shape();
-        let does = |engine: &SimdLevel| engine.word() != word && engine.kernel(shape).is_some();
+        let does = |engine: &SimdLevel| engine.as_str() != word && engine.kernel(shape).is_some();
         SimdLevel::ALL.into_iter().rfind(does).filter(|_| is_usual)
     }
 
     /// Returns the name of the engine, or `reference`.
     pub fn kernel(&self) -> &'static str {
         match self.method {
-            Method::Cosets(engine) => engine.word(),
+            Method::Cosets(engine) => engine.as_str(),
             Method::Reference(_) => "reference",
         }
     }

@@ -36,7 +36,7 @@ impl std::str::FromStr for Kernel {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let engine = SimdLevel::ALL.into_iter().find(|engine| engine.word() == text);
+        let engine = SimdLevel::ALL.into_iter().find(|engine| engine.as_str() == text);
         match (text, engine) {
             ("reference", _) => Ok(Self::Reference),
             ("fastest", _) => Ok(Self::Fastest),
@@ -52,7 +52,7 @@ impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Reference => "reference",
-            Self::Cosets(engine) => engine.word(),
+            Self::Cosets(engine) => engine.as_str(),
             Self::Fastest => "fastest",
         })
     }
@@ -72,7 +72,7 @@ impl Kernel {
                 let axes: Vec<String> = shape.lengths().iter().map(u32::to_string).collect();
                 bad_input!(
                     "the kernel '{}' does not support cosets of {} on this processor. Drop --kernel",
-                    engine.word(),
+                    engine.as_str(),
                     axes.join(" x ")
                 )
             }),

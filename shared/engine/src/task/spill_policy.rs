@@ -17,7 +17,7 @@ pub enum SpillPolicy {
 
 impl SpillPolicy {
     /// Returns the word of the command line.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Spill => "spill",
             Self::Refetch => "refetch",
@@ -39,7 +39,7 @@ impl FromStr for SpillPolicy {
 
 impl fmt::Display for SpillPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 

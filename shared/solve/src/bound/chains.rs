@@ -54,7 +54,7 @@ pub struct Tried {
 }
 
 /// Returns named orders in which the pieces of a puzzle can be solved.
-fn orientation_counts(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
+fn piece_orders(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
     match cover.board {
         Some(board) => orders_of_tiles(board),
         None => orders_of_pieces(cover),
@@ -90,17 +90,17 @@ fn orders_of_pieces(cover: &Cover) -> Vec<(&'static str, Vec<usize>)> {
         }
         order
     };
-    let mut orientation_counts = vec![
+    let mut piece_orders = vec![
         ("by moves that fix pieces", by_moves(&|_| (0, 0))),
         ("small orbits first", by_moves(&|piece| (orbit[piece].1, orbit[piece].0))),
         ("large orbits first", by_moves(&|piece| (count - orbit[piece].1, orbit[piece].0))),
     ];
-    for at in (1..orientation_counts.len()).rev() {
-        if orientation_counts[..at].iter().any(|(_, order)| *order == orientation_counts[at].1) {
-            orientation_counts.remove(at);
+    for at in (1..piece_orders.len()).rev() {
+        if piece_orders[..at].iter().any(|(_, order)| *order == piece_orders[at].1) {
+            piece_orders.remove(at);
         }
     }
-    orientation_counts
+    piece_orders
 }
 
 /// Returns the orders of the tiles of a board.
@@ -114,7 +114,7 @@ fn orders_of_tiles(board: Board) -> Vec<(&'static str, Vec<usize>)> {
         });
         tiles
     };
-    let mut orientation_counts = vec![
+    let mut piece_orders = vec![
         ("row by row", by(&|row, column| (row, column, 0))),
         (
             "frames from a corner",
@@ -124,9 +124,9 @@ fn orders_of_tiles(board: Board) -> Vec<(&'static str, Vec<usize>)> {
         ("growing squares", by(&|row, column| (row.max(column), usize::from(column < row), row + column))),
     ];
     if rows != columns {
-        orientation_counts.push(("column by column", by(&|row, column| (column, row, 0))));
+        piece_orders.push(("column by column", by(&|row, column| (column, row, 0))));
     }
-    orientation_counts
+    piece_orders
 }
 
 /// An order and the known numbers of moves of its stages.
@@ -160,7 +160,7 @@ pub fn search(
     let with_parity = cover.with_parity();
     let all = with_parity.as_ref().unwrap_or(cover);
     let parity = with_parity.as_ref().map(|_| cover.pieces());
-    let mut known: Vec<Known> = orientation_counts(cover)
+    let mut known: Vec<Known> = piece_orders(cover)
         .into_iter()
         .map(|(name, pieces)| {
             let order = SolvingOrder::new(all, &parity.into_iter().chain(pieces.clone()).collect::<Vec<_>>());
@@ -291,7 +291,7 @@ impl Known {
 
 /// Returns the first tiles of each order, without duplicates. Their number minimises the sum of the places of
 /// these tiles and the arrangements of the others.
-fn first_halves(cells: usize, orientation_counts: &[Known]) -> Vec<(&'static str, Vec<usize>)> {
+fn first_halves(cells: usize, piece_orders: &[Known]) -> Vec<(&'static str, Vec<usize>)> {
     let cells = cells as u64;
     let product = |range: std::ops::RangeInclusive<u64>| {
         range.fold(1_u64, |product, factor| product.saturating_mul(factor))
@@ -301,7 +301,7 @@ fn first_halves(cells: usize, orientation_counts: &[Known]) -> Vec<(&'static str
         return Vec::new();
     };
     let mut halves: Vec<(&'static str, Vec<usize>)> = Vec::new();
-    for &Known { name, ref pieces, .. } in orientation_counts {
+    for &Known { name, ref pieces, .. } in piece_orders {
         let mut half = pieces[..tiles as usize].to_vec();
         half.sort_unstable();
         if halves.iter().all(|(_, other)| *other != half) {

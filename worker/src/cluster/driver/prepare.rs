@@ -41,7 +41,9 @@ impl Shared {
         let together = match self.worker.spill_policy {
             SpillPolicy::Spill => TOGETHER_BYTES,
             // The inputs of a task are a multiple of its output, and must fit beside the inputs of others.
-            SpillPolicy::Refetch => TOGETHER_BYTES.min(self.worker.job.cache.import_bytes() / TASKS_IN_MEMORY),
+            SpillPolicy::Refetch => {
+                TOGETHER_BYTES.min(self.worker.job.cache.import_bytes() / TASKS_IN_MEMORY)
+            }
         };
         let most = (together / a_task.max(1)).max(1) as usize;
         let mut ahead = None;
