@@ -199,7 +199,7 @@ fn cluster_text(forecast: &Forecast) -> String {
                 SpillPolicy::Spill => "a disk is at least as fast as a link",
             };
             format!(
-                "beyond memory: there is not enough memory for cosets from other workers, so the time is a lower bound; use fathom-worker --beyond-memory {way}, because {faster}\n"
+                "beyond memory: there is not enough memory for cosets from other workers, so the time is a lower bound; start the workers with --spill-policy {way}, because {faster}\n"
             )
         }
     };

@@ -183,7 +183,7 @@ impl ShardStory {
         ];
         facts.extend(progress.failed.iter().map(|attempt| {
             let ago = now.since(attempt.at).as_secs_f64();
-            let why = attempt.failure.map_or("the worker is gone", FailureKind::word);
+            let why = attempt.failure.map_or("the worker is gone", FailureKind::as_str);
             ("failed", format!("{ago:.0} s ago, at {}: {why}", name(attempt.worker)))
         }));
         match &progress.making {
