@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Tries every puzzle file below some directories with `fathom`, and writes a page with the result for each.
 
-    records/compatibility.py target/release/fathom CHECKOUT... > docs/compatibility.md
+    records/compatibility.py target/release/fathom CHECKOUT... > compatibility.md
+
+docs/compatibility.md is a summary of that page.
 
 CHECKOUT is a directory, preferably a git checkout, so that the page can name its commit. Each file is planned, and searched if it
 has at most --states states. A file's own metric and labels are used. With --peer PROGRAM, a program such as twsearch that reads a
