@@ -7,3 +7,4 @@ mod fuzz;
 mod generated;
 mod planted;
 mod records;
+mod wording;

@@ -438,11 +438,11 @@ impl<'d> Coordinator<'d> {
                 let begun = Instant::now();
                 tables::give_back(&mut self.run.journal, &files, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
-                failpoint::point("giving back");
+                failpoint::point("releasing");
                 if let Some(store) = &self.store {
                     files.iter().try_for_each(|&(file, _)| store.discard(file))?;
                 }
-                failpoint::point("given back");
+                failpoint::point("released");
             }
             Effect::ForgetReports(tasks) => {
                 tables::forget_reports(&mut self.run.journal, &tasks).context(failed)?;

@@ -127,7 +127,7 @@ impl Older {
     ) -> Result<(), LayerError> {
         for shard in made.iter().map(|report| report.task.shard) {
             removers.remove(Task { depth: self.depth, shard })?;
-            debug!(depth = self.depth.0, shard = shard.0, "shard given back");
+            debug!(depth = self.depth.0, shard = shard.0, "shard released");
         }
         Ok(())
     }

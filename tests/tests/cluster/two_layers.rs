@@ -46,7 +46,7 @@ fn shards_are_released_while_layers_are_computed() {
 #[test]
 fn coordinator_killed_around_release() {
     let mut cluster = Cluster::new(&MANY_TASKS, &two(&[]));
-    let failpoints = ["giving back:5", "given back:3", "giving back:2", "given back:7"];
+    let failpoints = ["releasing:5", "released:3", "releasing:2", "released:7"];
     for (number, failpoint) in failpoints.into_iter().enumerate() {
         cluster.serve_until(failpoint);
         if number == 0 {
@@ -61,7 +61,7 @@ fn coordinator_killed_around_release() {
 
 #[test]
 fn worker_killed_around_release() {
-    for failpoint in ["giving back:12", "given back:12"] {
+    for failpoint in ["releasing:12", "released:12"] {
         let mut cluster = Cluster::new(&MANY_TASKS, &two(&[]));
         cluster.serve();
         cluster.join_until("w1", failpoint);
@@ -74,7 +74,7 @@ fn worker_killed_around_release() {
 
 #[test]
 fn worker_lost_around_release_with_replicas() {
-    for failpoint in ["giving back:12", "given back:12"] {
+    for failpoint in ["releasing:12", "released:12"] {
         let mut cluster = Cluster::new(&MANY_TASKS, &two(&["--replicas", "2"]));
         cluster.serve();
         cluster.join_until("w1", failpoint);
@@ -93,7 +93,7 @@ fn lost_shard_without_copy_or_source_must_be_restored() {
     let mut cluster = Cluster::new(&MANY_TASKS, &two(&["--audit", "0"]));
     cluster.serve();
     // At least ten shards are released at each depth.
-    cluster.join_until("w1", "given back:55");
+    cluster.join_until("w1", "released:55");
     cluster.dies("w1");
     let (depth, shard, path) = cluster
         .files("w1")
@@ -128,7 +128,7 @@ fn shared_store_releases_shards_too() {
     fs::create_dir(&store).unwrap();
     cluster.option("--shared-store".as_ref());
     cluster.option(&store);
-    for (number, failpoint) in ["giving back:5", "given back:9"].into_iter().enumerate() {
+    for (number, failpoint) in ["releasing:5", "released:9"].into_iter().enumerate() {
         cluster.serve_until(failpoint);
         if number == 0 {
             cluster.join_together(&["w1", "w2"]);

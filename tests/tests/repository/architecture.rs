@@ -70,7 +70,7 @@ fn dependencies(name: &str) -> Vec<String> {
 }
 
 /// Returns the Rust files below a folder, with their text. Panics if there are none.
-fn sources(folder: &Path) -> BTreeMap<PathBuf, String> {
+pub(super) fn sources(folder: &Path) -> BTreeMap<PathBuf, String> {
     fn add(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
         let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         for entry in entries {

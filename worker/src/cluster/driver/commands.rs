@@ -50,13 +50,13 @@ impl Shared {
     /// Deletes a file that is no longer read. On an error the file is kept, and removed with its layer.
     pub(super) fn give_back(&self, task: Task) {
         let (depth, shard) = (task.depth.0, task.shard.0);
-        failpoint::point("giving back");
+        failpoint::point("releasing");
         self.worker.files.forget_file(task);
         match self.worker.store.discard(task) {
             Ok(()) => debug!(depth, shard, "shard released"),
             Err(error) => warn!(depth, shard, %error, "shard not released"),
         }
-        failpoint::point("given back");
+        failpoint::point("released");
     }
 
     /// Retires the layers that are older than all in `needed`. Later layers are kept: if the run's directory
