@@ -9,6 +9,17 @@ pub fn read(text: &str, cells: usize) -> Result<Vec<usize>, String> {
     read_from(0, text, cells)
 }
 
+/// Reads the tiles of a state of `cells` cells, for commands with the option `--from-one`.
+///
+/// # Errors
+/// As [`read`]. If the numbers are exactly those from 1, the error names the option.
+pub fn read_from_zero(text: &str, cells: usize) -> Result<Vec<usize>, String> {
+    read(text, cells).map_err(|error| match read_from(1, text, cells) {
+        Ok(_) => format!("{error}; use --from-one for tiles numbered from 1"),
+        Err(_) => error,
+    })
+}
+
 /// Checks that there are `cells` tiles and that each tile occurs once.
 ///
 /// # Errors
@@ -116,6 +127,9 @@ mod tests {
             read("20143", 5).unwrap_err(),
             "it is a single tile, but the puzzle has 5: separate tiles by blanks"
         );
+        let from_one = read_from_zero("3 1 2", 3).unwrap_err();
+        assert!(from_one.ends_with("numbered 0 to 2; use --from-one for tiles numbered from 1"), "{from_one}");
+        assert!(!read_from_zero("3 1 3", 3).unwrap_err().contains("--from-one"));
         for other in ["(1,2,3)", "V1 H2'", "", "[[1,2]]"] {
             assert_eq!(counted_from_one(other, 3).as_deref(), Ok(other));
         }

@@ -34,7 +34,7 @@ pub fn read(text: &str, points: usize, moves: &[Move]) -> Result<Permutation, El
     match text.chars().next() {
         Some('(' | '[') if is_numbers => Permutation::parse(text, points).map_err(ElementError::Cycles),
         Some(_) if is_numbers && (numbers == points || !are_names) => {
-            let tiles = tiles::read(text, points).map_err(ElementError::Tiles)?;
+            let tiles = tiles::read_from_zero(text, points).map_err(ElementError::Tiles)?;
             Ok(of_tiles(&tiles))
         }
         _ => {
