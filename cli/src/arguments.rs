@@ -109,7 +109,7 @@ pub(crate) enum Command {
     Logs(LogsArguments),
     /// Show a run in a browser
     Page(PageArguments),
-    /// Write a run's results as a web page, or for a paper, a spreadsheet, a program or the OEIS
+    /// Write a run's results: a web page, or for a paper, a spreadsheet or the OEIS
     Report(ReportArguments),
     /// Read a run's layers and recount them; or check the certificate of an upper bound
     Verify(VerifyArguments),

@@ -82,7 +82,7 @@ pub(crate) struct BeginArguments {
     #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_parser = value_parser!(u32).range(1..=MAX_SHARDS))]
     pub(crate) shards: Option<u32>,
     /// Layers to keep: last (the last two; three while one is computed), two (never more than two) or all
-    /// (compressed, needed to solve and to audit) [default: last; two if disk space is short; all if the
+    /// (compressed, for solving and auditing) [default: last; two if disk space is short; all if the
     /// puzzle has moves without inverses]
     #[arg(long, value_name = "LAYERS")]
     pub(crate) keep: Option<Keep>,

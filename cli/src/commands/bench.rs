@@ -98,7 +98,7 @@ fn pull((lengths, halved): (&[u32], bool), engine: SimdLevel) -> Option<Pull> {
     let shape = shape.expect("the shapes are small");
     let seconds = dense_pull_time(&shape, engine)?.as_secs_f64();
     Some(Pull {
-        kernel: engine.word(),
+        kernel: engine.as_str(),
         axes: lengths.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ")
             + if halved { " / 2" } else { "" },
         microseconds: seconds * 1e6,

@@ -98,7 +98,7 @@ pub(crate) fn puzzles(args: &PuzzlesArguments) -> Result<()> {
         return all.iter().try_for_each(|known| output::line(&known.lines()));
     }
     let rows = all.iter().map(|known| {
-        let row = [known.word, known.metric.word(), known.states, &known.gods_numbers(), known.about];
+        let row = [known.word, known.metric.as_str(), known.states, &known.gods_numbers(), known.about];
         row.map(str::to_owned)
     });
     let header = ["name", "metric", "states", "God's number", "description"];

@@ -269,7 +269,7 @@ impl News {
         self.count(note.kind.message());
         match note.kind {
             NoteKind::TaskFailed(kind) | NoteKind::CopyFailed(kind) => {
-                *self.failures.entry(kind.word()).or_default() += 1;
+                *self.failures.entry(kind.as_str()).or_default() += 1;
             }
             NoteKind::TaskGiven if note.attempt.is_some_and(|attempt| attempt.number > 1) => {
                 self.retries += 1;

@@ -328,7 +328,7 @@ fn flipped_boards_grow_as_predicted() {
             .map(|d| even.get(d).unwrap_or(&0) + d.checked_sub(1).map_or(0, |d| even[d]))
             .collect();
         for word in ["3x3+flip", "3x3+transpose"] {
-            let told = run(&[word, "--metric", metric.word()]);
+            let told = run(&[word, "--metric", metric.as_str()]);
             assert_eq!(
                 (&told["counts"], &told["complete"]),
                 (&value!(expected), &value!(true)),

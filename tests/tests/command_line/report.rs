@@ -79,7 +79,7 @@ impl Run {
 /// The board 3x3, from the tables of an independent search.
 fn board() -> KnownTable {
     let mut tables = known_tables("boards.json").into_iter();
-    tables.find(|table| table.puzzle == "3x3" && table.metric.word() == "multi").unwrap()
+    tables.find(|table| table.puzzle == "3x3" && table.metric.as_str() == "multi").unwrap()
 }
 
 fn xml(text: &str) -> Document<'_> {
@@ -214,7 +214,7 @@ fn page_is_self_contained() {
 #[test]
 fn drawn_states_are_antipodes() {
     for known in known_tables("boards.json").into_iter().filter(|table| table.states < 200_000) {
-        let run = Run::new(&[&known.puzzle, "--metric", known.metric.word()]);
+        let run = Run::new(&[&known.puzzle, "--metric", known.metric.as_str()]);
         let space = known.question().space().unwrap();
         let distances = Distances::search(&space, None, MEMORY).unwrap();
         let antipodes: Vec<Vec<u8>> = distances

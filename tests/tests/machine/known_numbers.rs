@@ -82,7 +82,7 @@ fn tables_1_and_4_of_the_paper() {
         let board: Board = board.parse().unwrap();
         let known = known_tables("boards.json");
         let table = known.iter().find(|t| (t.m, t.n) == (board.rows(), board.columns())).unwrap();
-        assert_eq!(table.metric.word(), "multi");
+        assert_eq!(table.metric.as_str(), "multi");
         Setup::default().search(table.question())
     };
     for growth in published.growth {
