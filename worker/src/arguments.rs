@@ -69,17 +69,17 @@ pub(crate) struct JoinArguments {
     pub(crate) listen: SocketAddr,
     /// Address given to other workers, as HOST or HOST:PORT [default: the address of --listen, or the one
     /// that the coordinator sees]
-    #[arg(long, value_name = "HOST")]
+    #[arg(hide_short_help = true, long, value_name = "HOST")]
     pub(crate) advertise: Option<Reached>,
     /// Time for which calls to the coordinator may fail before this worker gives up, for example 15min
-    #[arg(long, value_name = "TIME", default_value = "15min", allow_hyphen_values = true, value_parser = humantime::parse_duration)]
+    #[arg(hide_short_help = true, long, value_name = "TIME", default_value = "15min", allow_hyphen_values = true, value_parser = humantime::parse_duration)]
     pub(crate) patience: Duration,
     #[command(flatten)]
     pub(crate) resources: ResourceArguments,
     /// When cosets fetched from other workers exceed three quarters of the memory for layers: spill (write
     /// them to disk) or refetch (drop the oldest and fetch them again, better if the network is as fast as
     /// the disk)
-    #[arg(long, alias = "beyond-memory", value_name = "POLICY", default_value_t)]
+    #[arg(hide_short_help = true, long, alias = "beyond-memory", value_name = "POLICY", default_value_t)]
     pub(crate) spill_policy: SpillPolicy,
     /// Maximum size of the files in the store, for example 500GiB [default: the free disk space]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]

@@ -14,19 +14,19 @@ pub struct AccessArguments {
     #[arg(long, value_name = "DIR", env = "FATHOM_KEYS", hide_env_values = true)]
     pub keys: Option<PathBuf>,
     /// File with the secret that all processes of a run share; must be readable only by its owner
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub token_file: Option<PathBuf>,
     /// This process's certificate, with its chain, as PEM
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub tls_cert: Option<PathBuf>,
     /// Private key of the certificate, as PEM; must be readable only by its owner
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub tls_key: Option<PathBuf>,
     /// Authority that must have signed the certificates of all peers, including callers, as PEM
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub tls_ca: Option<PathBuf>,
     /// Name that the certificates of called processes must have [default: fathom]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub tls_name: Option<String>,
     /// Communicate with other machines without token and TLS
     #[arg(long)]
