@@ -28,8 +28,10 @@ pub(crate) use search::{
 };
 pub(crate) use space::SpaceArguments;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use fathom_command::log::Verbosity;
+use fathom_command::terminal_line::tell;
 use fathom_worker::arguments::WorkerArguments;
 use std::path::PathBuf;
 
@@ -63,7 +65,10 @@ impl Arguments {
         // Composing the help takes longer than parsing.
         let matches = match settings.applied(Self::without_help()).try_get_matches() {
             Ok(matches) => matches,
-            Err(_) => settings.matches(Self::with_help())?,
+            Err(error) => {
+                print_suggestion(&error);
+                settings.matches(Self::with_help())?
+            }
         };
         Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
     }
@@ -80,6 +85,18 @@ impl Arguments {
 
     pub(crate) fn verbosity(&self) -> Verbosity {
         Verbosity::new(self.quiet, self.verbose)
+    }
+}
+
+/// Prints a similar command, if an unknown one was asked for that differs in one typing error: clap does not find
+/// exchanged letters.
+fn print_suggestion(error: &clap::Error) {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    let names = Arguments::command();
+    let names = names.get_subcommands().flat_map(|command| command.get_name_and_visible_aliases());
+    let mut similar = names.filter(|name| strsim::damerau_levenshtein(name, unknown) == 1);
+    if let (Some(name), None) = (similar.next(), error.get(ContextKind::SuggestedSubcommand)) {
+        tell(&format!("tip: a similar command exists: fathom {name}"));
     }
 }
 

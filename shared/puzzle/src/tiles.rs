@@ -128,7 +128,10 @@ mod tests {
             "it is a single tile, but the puzzle has 5: separate tiles by blanks"
         );
         let from_one = read_from_zero("3 1 2", 3).unwrap_err();
-        assert!(from_one.ends_with("numbered 0 to 2; use --from-one for tiles numbered from 1"), "{from_one}");
+        assert!(
+            from_one.ends_with("numbered 0 to 2; use --from-one for tiles numbered from 1"),
+            "{from_one}"
+        );
         assert!(!read_from_zero("3 1 3", 3).unwrap_err().contains("--from-one"));
         for other in ["(1,2,3)", "V1 H2'", "", "[[1,2]]"] {
             assert_eq!(counted_from_one(other, 3).as_deref(), Ok(other));

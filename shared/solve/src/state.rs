@@ -95,7 +95,8 @@ impl SolveModel {
                 if self.has_orientations() {
                     return Err(StateError::Turned(self.name().into()));
                 }
-                let tiles = tiles::read_from_zero(text, self.definition.cells()).map_err(StateError::Tiles)?;
+                let tiles =
+                    tiles::read_from_zero(text, self.definition.cells()).map_err(StateError::Tiles)?;
                 Ok(OrientedPermutation::from_cells(elements::of_tiles(&tiles)))
             }
             _ => Err(StateError::Neither(text.into())),

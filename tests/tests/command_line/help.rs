@@ -69,6 +69,32 @@ fn command_line_page_has_every_command_and_option() {
     assert!(options > 150, "{options}");
 }
 
+/// Commands that people type have the names that they expect, and a typing error is answered with a suggestion.
+#[test]
+fn aliases_and_suggestions_lead_to_commands() {
+    for (alias, name) in [("rm", "remove"), ("watch", "top"), ("ls", "ls"), ("worker", "worker")] {
+        let (help, _) = texts(&fathom().args([alias, "-h"]).output().unwrap());
+        assert!(help.contains(&format!("Usage: fathom {name} ")), "{alias}: {help}");
+    }
+    let output = fathom().args(["rnu", "3x4"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("a similar command exists: fathom run"), "{}", texts(&output).1);
+    let directory = fathom_tests::tempdir().unwrap();
+    let in_directory = |arguments: &[&str]| {
+        let output = fathom().args(arguments).current_dir(directory.path()).output().unwrap();
+        (output.status.code(), texts(&output).1)
+    };
+    fs::write(directory.path().join("rings.toml"), "degree = 4\n[moves]\na = \"(1,2,3)\"\nb = \"(2,3,4)\"\n")
+        .unwrap();
+    let (code, said) = in_directory(&["report", "rings.toml"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("It has no run yet; start one: fathom run rings.toml"), "{said}");
+    assert_eq!(in_directory(&["run", "rings.toml", "-q"]).0, Some(0));
+    let (code, said) = in_directory(&["report", "rings.toml"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("Its run is in runs/rings-given"), "{said}");
+}
+
 /// An unknown command line fails with the usage, so every example must be a known one. The files that an
 /// example names need not exist.
 #[test]

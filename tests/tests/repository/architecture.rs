@@ -48,7 +48,7 @@ const RESERVED: [(&str, &[&str]); 18] = [
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
     ("ratatui", &["cli"]),
-    ("strsim", &["puzzle"]),
+    ("strsim", &["puzzle", "cli"]),
 ];
 
 fn root() -> PathBuf {
