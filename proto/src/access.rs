@@ -24,7 +24,7 @@ pub mod keys;
 pub mod local_token;
 pub mod page;
 pub mod refusal;
-mod refusals;
+mod refusal_log;
 mod requests;
 pub mod server;
 pub mod token;
@@ -69,7 +69,7 @@ pub struct Access {
     options: Arc<str>,
     /// The connections of callers.
     connections: connections::Connections,
-    refusals: Arc<refusals::Refusals>,
+    refusals: Arc<refusal_log::Refusals>,
 }
 
 impl fmt::Debug for Access {

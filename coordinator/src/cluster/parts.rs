@@ -12,23 +12,23 @@
 mod audits;
 pub mod backoff;
 mod commit;
-mod dirty;
 mod files;
 mod holder_map;
 mod members;
-mod releases;
+mod random_numbers;
 mod scheduler;
-mod secret;
 mod shutdown;
+mod source_releases;
+mod stale_parts;
 mod tasks;
 
 pub use audits::{Audit, Audits, FIRST_ATTEMPT, Finding, PARTS};
 pub use commit::Commit;
-pub use dirty::Dirty;
 pub use files::{CopyState, FileHolders, Files};
 pub use holder_map::HolderMap;
 pub use members::{Members, PendingPoll, Presence, Worker};
+pub use random_numbers::Secret;
 pub use scheduler::Scheduler;
-pub use secret::Secret;
 pub use shutdown::{GRACE, Shutdown};
+pub use stale_parts::Dirty;
 pub use tasks::{FailedAttempt, TaskProgress, TaskState, Tasks};

@@ -13,22 +13,22 @@
 
 mod apply;
 mod audits;
-#[cfg(test)]
-mod check;
 pub(super) mod failures;
+#[cfg(test)]
+mod invariants;
 mod placement;
 mod reconcile;
-mod release;
 mod reports;
 mod sessions;
+mod source_release;
 mod verdicts;
 
-use crate::cluster::bounds::Bounds;
-use crate::cluster::commands::Commands;
 use crate::cluster::event::{Command, Ending, Holders, Holding, Millis};
 use crate::cluster::parts::{
     Audits, Commit, Dirty, FileHolders, Files, HolderMap, Members, Scheduler, Secret, Shutdown, Tasks,
 };
+use crate::cluster::report_bounds::Bounds;
+use crate::cluster::suggested_commands::Commands;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::{StoredFile, WorkerId};
