@@ -5,11 +5,12 @@
 //! returns what it has affected, which is collected in one place; `reconcile` takes from there what must be
 //! reconsidered after an event.
 //!
-//! Reading order: `apply` (what an event changes), `sessions` (workers that join and leave), `reports` (what
+//! Reading order: `apply` (what an event changes), `sessions` (workers that join, leave or are lost), `reports` (what
 //! workers report), `failures` (how failed commands are handled), `audits` (shards that are computed twice),
-//! `verdicts` (what follows from the results of audits), `reconcile` (what follows from the state), `release`
-//! (sources released while a layer is computed), `placement` (which worker computes which shard), `check`
-//! (invariants, for tests).
+//! `verdicts` (what follows from the results of audits), `reconcile` (what follows from the state),
+//! `source_release` (sources released while a layer is computed), `placement` (which worker computes which shard), `invariants`
+//! (for tests). A worker whose lease has expired: `tick` in `apply` calls `remove_worker` in `sessions`, and
+//! `reconcile` has its files copied or recomputed.
 
 mod apply;
 mod audits;

@@ -18,7 +18,7 @@
 //! - [`expression`]: elements written in generators
 //! - [`ball`]: the elements nearest to the identity, with shortest words
 //! - `transversal`: words along a stabiliser chain
-//! - `shorten`: shorter words for the same element
+//! - `word_shortening`: shorter words for the same element
 //! - `commutators`: words for elements that move few points
 //! - [`factor`]: a word for any element
 //!

@@ -2,9 +2,9 @@
 //! shares no kernel, no numbering of cosets and no transform with the search.
 //!
 //! Module `plain_states` has states as plain words, and applies moves to them one by one. Module
-//! `layer_files` looks up in the files which layers have a state. Module `statements` has the properties of a
+//! `kept_layers` looks up in the files which layers have a state. Module `distance_laws` has the properties of a
 //! state and its neighbours. Random states of a layer are drawn from its files, a random symmetry is applied
-//! to each, and from then on they are plain words. Module `spot` does the same with a few states while a
+//! to each, and from then on they are plain words. Module `spot_checks` does the same with a few states while a
 //! search continues, and module `first_depths` counts the states of the first depths. Random states at large
 //! are images of the solved state under uniformly random elements of the puzzle's group (Schreier-Sims).
 

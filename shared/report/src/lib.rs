@@ -3,7 +3,7 @@
 //! Reading order: [`deepest_states`] (states of the last layer), [`provenance`] (the origin of the numbers),
 //! [`wait_times`] (how threads spent their time), [`facts`] (all of these as text), [`display_names`]
 //! (readable names of puzzles), [`numbers`], and a module for each format: [`html`] with [`plot`] and
-//! `net` (states of cubes and similar puzzles) and `colours`, [`markdown`], [`latex`], [`table`] (CSV),
+//! `unfolded_net` (states of cubes and similar puzzles) and `colours`, [`markdown`], [`latex`], [`table`] (CSV),
 //! [`json`] (JSON), [`oeis`], [`text`] (the growth table on a terminal, and tables in general).
 //! [`known_results`] has God's numbers that others found as well, and [`shapes`] draws the shapes of
 //! Square-1.
