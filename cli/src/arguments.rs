@@ -6,7 +6,7 @@ mod cluster;
 mod help;
 mod page;
 mod plan;
-mod questions;
+mod puzzle_questions;
 mod search;
 mod space;
 
@@ -19,7 +19,7 @@ pub(crate) use cluster::{
 pub(crate) use help::all_commands;
 pub(crate) use page::{HttpArguments, PageArguments};
 pub(crate) use plan::PlanArguments;
-pub(crate) use questions::{
+pub(crate) use puzzle_questions::{
     AntipodesArguments, ConvertArguments, GroupArguments, PuzzlesArguments, ShapesArguments, SolveArguments,
 };
 pub(crate) use search::{

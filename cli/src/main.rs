@@ -10,8 +10,8 @@ mod commands;
 
 use anyhow::Result;
 use arguments::{Arguments, Command};
-use commands::no_run;
-use fathom_command::doing::doing;
+use commands::missing_run;
+use fathom_command::activity::doing;
 use fathom_command::log::Verbosity;
 use fathom_command::output;
 use fathom_command::terminal_line::tell;
@@ -19,7 +19,7 @@ use fathom_worker::process;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    process::run(Arguments::of_process, |arguments| run(arguments).map_err(no_run::explained))
+    process::run(Arguments::of_process, |arguments| run(arguments).map_err(missing_run::explained))
 }
 
 fn run(arguments: Arguments) -> Result<()> {
@@ -40,9 +40,9 @@ fn run(arguments: Arguments) -> Result<()> {
         Command::Resume(args) => commands::run::resume(&args, verbosity),
         Command::Merge(args) => commands::merge::merge(&args, verbosity),
         Command::Serve(args) => commands::serve::serve(&args, verbosity),
-        Command::Workers(args) => commands::client::workers(&args),
-        Command::Drain(args) => commands::client::drain(&args),
-        Command::Stop(args) => commands::client::stop(&args),
+        Command::Workers(args) => commands::coordinator_queries::workers(&args),
+        Command::Drain(args) => commands::coordinator_queries::drain(&args),
+        Command::Stop(args) => commands::coordinator_queries::stop(&args),
         Command::Logs(args) => commands::logs::logs(&args),
         Command::Status(args) => commands::status::status(&args),
         Command::Page(args) => commands::page::page(&args),
@@ -65,10 +65,10 @@ fn run(arguments: Arguments) -> Result<()> {
         Command::Top(args) => commands::top::top(&args),
         Command::Remove(args) => commands::remove::remove(&args),
         Command::Compare(args) => commands::compare::compare(&args),
-        Command::Completions(args) => commands::shell::completions(&args),
-        Command::Man(args) => commands::shell::man(&args),
-        Command::Help(args) => commands::shell::help(&args),
-        Command::Ls(args) => commands::list::list(&args),
+        Command::Completions(args) => commands::help::completions(&args),
+        Command::Man(args) => commands::help::man(&args),
+        Command::Help(args) => commands::help::help(&args),
+        Command::Ls(args) => commands::ls::list(&args),
         Command::Worker(_) => unreachable!("a worker was started above"),
     }
 }

@@ -4,7 +4,7 @@
 //! [`token`] (a secret that every request carries), [`local_token`] (the token of a coordinator that serves this
 //! machine only), [`server`] (accepting callers), [`connections`] (limits on their number), [`budget`] (a
 //! limit on the memory of their requests), [`client`] (calling others), [`refusal`] (why two processes cannot
-//! communicate), `refusals` (a limit on log lines about refusals), [`keys`] (new secrets), [`page`] (access
+//! communicate), `refusal_log` (a limit on log lines about refusals), [`keys`] (new secrets), [`page`] (access
 //! to the web page of a run).
 //!
 //! Invariants: no process listens to other machines without a token and TLS, unless `--insecure` is given. A
@@ -24,7 +24,7 @@ pub mod keys;
 pub mod local_token;
 pub mod page;
 pub mod refusal;
-mod refusals;
+mod refusal_log;
 mod requests;
 pub mod server;
 pub mod token;
@@ -69,7 +69,7 @@ pub struct Access {
     options: Arc<str>,
     /// The connections of callers.
     connections: connections::Connections,
-    refusals: Arc<refusals::Refusals>,
+    refusals: Arc<refusal_log::Refusals>,
 }
 
 impl fmt::Debug for Access {

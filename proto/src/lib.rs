@@ -1,7 +1,7 @@
 //! The messages between a coordinator, its workers and its clients, and who may send them.
 //!
 //! Reading order: `proto/fathom/v1/fathom.proto` (the messages), [`v1`] (the code generated from it),
-//! [`names`] (of workers, sessions and attempts), [`command`] (of a coordinator), [`outcome`] (of a command),
+//! [`ids`] (of workers, sessions and attempts), [`command`] (of a coordinator), [`outcome`] (of a command),
 //! [`convert`] (checked conversion from and to messages), [`usage`] (the resources that a worker uses),
 //! [`access`] (tokens, TLS and limits).
 //!
@@ -12,13 +12,13 @@
 pub mod access;
 pub mod command;
 pub mod convert;
-pub mod names;
+pub mod ids;
 pub mod outcome;
 pub mod usage;
 pub mod v1;
 
 pub use command::{Command, LeaveReason};
 pub use convert::Malformed;
-pub use names::{Attempt, Session, WorkerId};
+pub use ids::{Attempt, Session, WorkerId};
 pub use outcome::{Copied, Done, Failure, FailureKind, Outcome, StoredFile};
 pub use usage::{Latencies, Usage};

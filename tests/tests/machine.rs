@@ -9,7 +9,7 @@ mod journal;
 mod known_numbers;
 mod limited_states;
 mod many_cells;
-mod one_way;
+mod one_way_moves;
 mod plans;
 mod processes;
 mod replaced_files;

@@ -5,6 +5,6 @@ mod dependencies;
 mod docs;
 mod fuzz;
 mod generated;
-mod planted;
+mod planted_faults;
 mod records;
 mod wording;

@@ -1,25 +1,25 @@
 //! A worker of a run on many hosts: computes shards at the coordinator's command, stores their files, and
 //! serves the files to its peers.
 //!
-//! Reading order: [`home`] (the worker's directory, and its recovery), [`files`] (the open files of the
-//! store), [`inputs`] (the layers that tasks read), [`holders`] (which peers hold which files), [`fetch`]
-//! (the client side of the exchange), [`exchange`] (the server side), [`caller`] (calls to the coordinator),
+//! Reading order: [`store_directory`] (the worker's directory, and its recovery), [`files`] (the open files of the
+//! store), [`inputs`] (the layers that tasks read), [`holders`] (which peers hold which files), [`peer_client`]
+//! (the client side of the exchange), [`peer_server`] (the server side), [`coordinator_client`] (calls to the coordinator),
 //! [`session`] (the decisions, without side effects), [`driver`] (carries them out), [`failure`] (errors of this
 //! worker's disks, for the coordinator).
 //!
 //! Invariants: a file that is reported as computed or copied is durable; data from a peer are checked before
 //! they are used; kernel threads never wait for the network.
 
-pub mod caller;
+pub mod coordinator_client;
 pub mod driver;
-pub mod exchange;
 pub mod failure;
-pub mod fetch;
 pub mod files;
 pub mod holders;
-pub mod home;
 pub mod inputs;
+pub mod peer_client;
+pub mod peer_server;
 pub mod session;
+pub mod store_directory;
 
 use fathom_layer::ImportMemory;
 use fathom_proto::Latencies;

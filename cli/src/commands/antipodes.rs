@@ -1,7 +1,7 @@
 //! `fathom antipodes`.
 
 use crate::arguments::AntipodesArguments;
-use crate::commands::planning::planned;
+use crate::commands::plan_search::planned;
 use crate::commands::solve::{from_layers, is_at, no_neighbour, replayed};
 use anyhow::{Context, Result, ensure};
 use fathom_algebra::OrientedPermutation;
@@ -17,7 +17,7 @@ use fathom_engine::task::Kernel;
 use fathom_layer::LocalDisk;
 use fathom_report::text::{left, many, or_more};
 use fathom_solve::{
-    Bidirectional, Class, KeptLayers, SolveModel, SpaceWords, classes, up_to_inversion, way_to,
+    Bidirectional, Class, LayerDistances, SolveModel, SpaceWords, classes, up_to_inversion, way_to,
 };
 use fathom_space::Plan;
 use indicatif::HumanBytes;
@@ -98,7 +98,7 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
 fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     let path = shell::path(&run.path);
     let model = model(&run.manifest.spec)?;
-    let Some(mut kept) = KeptLayers::new(run, args.memory_bytes(), &LocalDisk)? else {
+    let Some(mut kept) = LayerDistances::new(run, args.memory_bytes(), &LocalDisk)? else {
         return Err(bad_input!(
             "the layers of the run in {path} are on its workers, which this command cannot read"
         ));
@@ -184,7 +184,7 @@ fn told(
     args: &AntipodesArguments,
     run: &RunDirectory,
     model: &SolveModel,
-    kept: &mut KeptLayers<'_>,
+    kept: &mut LayerDistances<'_>,
     depth: u32,
     found: Vec<Class>,
 ) -> Result<Vec<AntipodeRow>> {
@@ -209,7 +209,7 @@ fn told(
 pub(crate) fn solved(
     model: &SolveModel,
     words: &SpaceWords<'_>,
-    kept: Option<&mut KeptLayers<'_>>,
+    kept: Option<&mut LayerDistances<'_>>,
     search: &mut Bidirectional<'_>,
     word: &[u8],
     depth: u32,
@@ -232,7 +232,7 @@ pub(crate) fn solved(
 fn scramble(
     model: &SolveModel,
     words: &SpaceWords<'_>,
-    kept: &mut KeptLayers<'_>,
+    kept: &mut LayerDistances<'_>,
     word: &[u8],
     depth: u32,
 ) -> Result<(OrientedPermutation, String)> {

@@ -3,7 +3,7 @@
 mod remote;
 
 use crate::arguments::AuditArguments;
-use crate::commands::client::address_of;
+use crate::commands::coordinator_queries::address_of;
 use anyhow::Result;
 use fathom_command::exit::No;
 use fathom_command::output;

@@ -9,7 +9,7 @@ use fathom_command::bad_input;
 use fathom_command::output;
 use fathom_puzzle::{Board, Metric};
 use fathom_report::text::{columns, grouped, many, plain};
-use fathom_solve::bound::chains::{Progress, search};
+use fathom_solve::bound::chain_search::{Progress, search};
 use fathom_solve::bound::{
     Boards, Certificate, Chain, Cover, LowerBounds, NotBounded, UpperError, upper_bound,
 };

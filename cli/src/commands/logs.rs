@@ -1,13 +1,13 @@
 //! `fathom logs`: the log lines of all processes of a run, ordered by time.
 
 use crate::arguments::LogsArguments;
-use crate::commands::client::{Coordinator, address_of};
+use crate::commands::coordinator_queries::{Coordinator, address_of};
 use anyhow::{Context, Result};
 use fathom_command::exit::said_by_system;
 use fathom_command::log_text::{self, Names, short};
 use fathom_command::{bad_input, output};
+use fathom_coordinator::cluster::journal_tables;
 use fathom_coordinator::cluster::status::ClusterStatus;
-use fathom_coordinator::cluster::tables;
 use fathom_engine::directory::RunDirectory;
 use serde_json::Value;
 use std::fs;
@@ -103,7 +103,8 @@ impl<'a> LineFilter<'a> {
 
 /// Returns the workers of the run in a directory; empty if it is not a run directory.
 fn workers(dir: &Path) -> Names {
-    let known = RunDirectory::open_for_reading(dir).ok().and_then(|run| tables::workers(&run.journal).ok());
+    let known =
+        RunDirectory::open_for_reading(dir).ok().and_then(|run| journal_tables::workers(&run.journal).ok());
     known.into_iter().flatten().map(|(id, name, _)| (id.to_string(), name)).collect()
 }
 

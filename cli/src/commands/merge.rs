@@ -7,10 +7,10 @@ use anyhow::{Context, Result};
 use fathom_command::{bad_input, log, shell};
 use fathom_engine::commit::{Commit, commit_layer};
 use fathom_engine::directory::{LOG, RunDirectory, Visited};
-use fathom_engine::run::{Depth, Geometry, Lookback, ShardId, ShardReport, Task, tables};
+use fathom_engine::layers_root::why_not_opened;
+use fathom_engine::run::{Depth, Geometry, Lookback, ShardId, ShardReport, Task, saved_tables};
 use fathom_engine::search::leftovers;
 use fathom_engine::task::{Store, Watched};
-use fathom_engine::tasks::why_not_opened;
 use fathom_engine::watch;
 use fathom_layer::{LayerError, LocalDisk};
 use rayon::prelude::*;
@@ -48,7 +48,7 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
             let words: Vec<Vec<u8>> =
                 watched.iter().map(|state| state.word(&space)).collect::<Result<_>>()?;
             let id = run.manifest.fingerprint;
-            Watched::new(&tables::cosets(&run.path, id, &space, &colouring, &LocalDisk)?, &words)
+            Watched::new(&saved_tables::cosets(&run.path, id, &space, &colouring, &LocalDisk)?, &words)
         }
     };
     let way_out = |shards: &[ShardId]| {

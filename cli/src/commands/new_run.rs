@@ -1,10 +1,10 @@
 //! Opens or creates the directory of a run, for the commands that start runs.
 
 use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
-use crate::commands::planning::planned;
-use crate::commands::server::is_same;
+use crate::commands::plan_search::planned;
+use crate::commands::run_server::is_same;
 use anyhow::{Context, Result};
-use fathom_command::doing::doing;
+use fathom_command::activity::doing;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, RunDirectory, look};
 use fathom_engine::estimate::Peak;

@@ -1,7 +1,7 @@
 //! `fathom plan`.
 
 use crate::arguments::PlanArguments;
-use crate::commands::planning::planned;
+use crate::commands::plan_search::planned;
 use anyhow::Result;
 use fathom_command::bad_input;
 use fathom_command::exit::said_by_system;

@@ -6,7 +6,7 @@ pub(crate) mod coordinator;
 use crate::commands::progress_estimator::{ProgressEstimator, line};
 use crate::commands::run_presence::RunPresence;
 use anyhow::Result;
-use fathom_command::doing::{Doing, doing};
+use fathom_command::activity::{Doing, doing};
 use fathom_command::log::Verbosity;
 use fathom_command::terminal_line;
 use fathom_engine::directory::RunDirectory;

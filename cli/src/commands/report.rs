@@ -5,7 +5,7 @@ mod solutions;
 use crate::arguments::ReportArguments;
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, output};
-use fathom_coordinator::cluster::tables;
+use fathom_coordinator::cluster::journal_tables;
 use fathom_engine::directory::RunDirectory;
 use fathom_report::{Format, Report};
 use std::fs::Permissions;
@@ -32,7 +32,7 @@ pub(crate) fn report(args: &ReportArguments) -> Result<()> {
 /// Returns the report of a run, with solutions if they can be found quickly.
 pub(crate) fn text_of(path: &Path, format: Format) -> Result<String> {
     let run = RunDirectory::open_for_reading(path)?;
-    let workers = tables::workers(&run.journal).context("cannot read run.db")?;
+    let workers = journal_tables::workers(&run.journal).context("cannot read run.db")?;
     let names = workers.into_iter().map(|(_, name, _)| name).collect();
     let mut report = Report::new(&run, names, format)?;
     if format.shows_states() {

@@ -3,7 +3,7 @@
 use crate::commands::progress_estimator::Sample;
 use crate::commands::progress_estimator::line::{duration, percent, rounded};
 use fathom_command::machine::host_name;
-use fathom_coordinator::cluster::commands::Commands;
+use fathom_coordinator::cluster::suggested_commands::Commands;
 use fathom_engine::run_presence::{FILE, Progress};
 pub(crate) use fathom_engine::run_presence::{Note, of};
 use fathom_layer::writer::temporary;

@@ -5,11 +5,11 @@ use crate::commands::completion_hook;
 use crate::commands::new_run::open_or_begin;
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::coordinator::DisplayOptions;
-use crate::commands::server::{Served, ended, listen, on_signals, report};
+use crate::commands::run_server::{Served, ended, listen, on_signals, report};
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
-use fathom_coordinator::cluster::tables;
+use fathom_coordinator::cluster::journal_tables;
 use fathom_engine::directory::LOG;
 use fathom_engine::journal::LayersAt;
 use fathom_engine::run::Producers;
@@ -44,7 +44,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     // If the last coordinator was killed, workers may still be waiting to learn that the run has ended.
-    let is_told = !tables::has_untold(&run.journal).context("cannot read run.db")?;
+    let is_told = !journal_tables::has_untold(&run.journal).context("cannot read run.db")?;
     if let Some(ending) = ended(&run, args.cluster.max_depth)?.filter(|_| is_told) {
         let shown = Shown::ended(listening, &args.http, &run)?;
         let reported = report(&ending, &run, args.json);

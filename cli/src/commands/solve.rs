@@ -8,7 +8,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::Files;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{PuzzleSpec, tiles};
-use fathom_solve::{Bidirectional, KeptLayers, SearchError, Solutions, SolveModel, SpaceWords, descend};
+use fathom_solve::{Bidirectional, LayerDistances, SearchError, Solutions, SolveModel, SpaceWords, descend};
 use serde_json::json;
 
 pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
@@ -37,7 +37,7 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
     // not the distance back.
     let kept = match &run {
         Some(run) if run.space.is_closed_under_inverses() && keeps_all(run)? => {
-            KeptLayers::new(run, args.memory_bytes(), &LocalDisk)?
+            LayerDistances::new(run, args.memory_bytes(), &LocalDisk)?
         }
         _ => None,
     };
@@ -93,7 +93,7 @@ fn keeps_all(run: &RunDirectory) -> Result<bool> {
 
 /// Finds up to `most` shortest solutions from the layers of a run, for a state given as a word of the model.
 pub(crate) fn from_layers(
-    kept: &mut KeptLayers<'_>,
+    kept: &mut LayerDistances<'_>,
     words: &SpaceWords<'_>,
     model: &SolveModel,
     word: &[u8],
@@ -107,7 +107,7 @@ pub(crate) fn from_layers(
 
 /// Returns whether a state, given as a word of the model, is at a depth.
 pub(crate) fn is_at(
-    kept: &mut KeptLayers<'_>,
+    kept: &mut LayerDistances<'_>,
     words: &SpaceWords<'_>,
     word: &[u8],
     depth: u32,

@@ -1,7 +1,7 @@
 //! `fathom status`.
 
 use crate::arguments::StatusArguments;
-use crate::commands::client::{Coordinator, address_of, table_of};
+use crate::commands::coordinator_queries::{Coordinator, address_of, table_of};
 use crate::commands::run_presence::{self, Note};
 use anyhow::{Context, Result};
 use fathom_command::{output, shell};

@@ -3,7 +3,7 @@
 mod screen;
 
 use crate::arguments::TopArguments;
-use crate::commands::client::{Coordinator, address_of};
+use crate::commands::coordinator_queries::{Coordinator, address_of};
 use crate::commands::progress_estimator::line;
 use crate::commands::run_presence;
 use crate::commands::status::way_on;

@@ -3,7 +3,7 @@
 mod remote;
 
 use crate::arguments::VerifyArguments;
-use crate::commands::client::address_of;
+use crate::commands::coordinator_queries::address_of;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_command::output;

@@ -6,7 +6,7 @@ use crate::commands::completion_hook;
 use crate::commands::new_run::{open_or_begin, require_resources};
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::coordinator::DisplayOptions;
-use crate::commands::server::{Served, ended, listen, on_signals, report};
+use crate::commands::run_server::{Served, ended, listen, on_signals, report};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
 use fathom_command::interrupt::interrupts;
@@ -15,10 +15,10 @@ use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
-use fathom_engine::run::{Producers, RunError, lock, tables};
+use fathom_engine::layers_root;
+use fathom_engine::run::{Producers, RunError, lock, saved_tables};
 use fathom_engine::search::Options;
 use fathom_engine::task::Store;
-use fathom_engine::tasks;
 use fathom_layer::LocalDisk;
 use fathom_page::Listening;
 use fathom_proto::access::{Access, AccessArguments};
@@ -100,7 +100,7 @@ fn with_workers(
             run.claim(store, &LocalDisk)?;
             store.clone()
         }
-        LayersAt::Workers => return Err(tasks::with_workers(&run.path)),
+        LayersAt::Workers => return Err(layers_root::with_workers(&run.path)),
     };
     let homes = homes(&run.path, workers)?;
     remove_unfinished(&run, &root)?;
@@ -110,7 +110,7 @@ fn with_workers(
     let display = DisplayOptions { verbosity, max_depth: args.search.max_depth, holds_layers: true };
     if let Some(graph) = &run.graph {
         // Planning has computed the tables, so workers need not compute them again.
-        tables::keep(&root, run.manifest.fingerprint, graph, &LocalDisk);
+        saved_tables::keep(&root, run.manifest.fingerprint, graph, &LocalDisk);
     }
     let listener = listen(cluster.listen)?;
     let served = Served::begin(run, listener, &layers_at, &cluster, &access, display)?;

@@ -186,7 +186,7 @@ pub enum Reply {
     /// The session lasts, and the message was handled.
     Known,
     /// Commands, and the holder map if the worker needs a newer one.
-    Orders(Vec<Command>, Option<Arc<Holders>>),
+    Commands(Vec<Command>, Option<Arc<Holders>>),
     /// A message for the user.
     Said(String),
     /// The reason why a user's request is refused.
@@ -241,7 +241,7 @@ pub enum NoteKind {
     /// A task failed.
     TaskFailed(FailureKind),
     /// A worker does not know a command that it was given.
-    OrderLost,
+    CommandLost,
     /// A report of an abandoned attempt was ignored.
     LateReport,
     /// A worker answered a task or an audit with a copy.
@@ -306,7 +306,7 @@ impl NoteKind {
             Self::TaskGiven => "task given",
             Self::TaskDone => "task done",
             Self::TaskFailed(_) => "task failed",
-            Self::OrderLost => "command was lost",
+            Self::CommandLost => "command was lost",
             Self::LateReport => "late report ignored",
             Self::NoAnswer => "task answered with a copy",
             Self::Implausible => "implausible report",
@@ -358,7 +358,7 @@ impl NoteKind {
             | Self::BeginsAgain
             | Self::Left
             | Self::Drained
-            | Self::OrderLost
+            | Self::CommandLost
             | Self::NoAnswer
             | Self::MadeAgain => NoteLevel::Info,
         }

@@ -1,7 +1,7 @@
 //! The handle with which services, pages and displays query the loop of the coordinator.
 
 use crate::cluster::event::{Event, Holders, Reply, RequestId};
-use crate::cluster::view::{LayerProgress, ShardStory, View};
+use crate::cluster::page_view::{LayerProgress, ShardStory, View};
 use crossbeam_channel::Sender;
 use fathom_engine::journal::{self, LayerRow};
 use fathom_engine::run::ShardId;

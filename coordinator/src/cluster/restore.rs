@@ -1,9 +1,9 @@
 //! Restores the state of a run when a coordinator starts: from the journal, and from the files in the store
 //! that all workers share.
 
+use crate::cluster::journal_tables;
 use crate::cluster::parts::FileHolders;
 use crate::cluster::state::{Past, Rules, digest_of};
-use crate::cluster::tables;
 use anyhow::{Context, Result};
 use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
 use fathom_engine::run::{Depth, Geometry, ShardReport, Task};
@@ -35,7 +35,7 @@ pub(super) fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Res
     }
     let holders = match shared_store {
         true => files.keys().map(|&task| (task, WorkerId::SHARED_STORE)).collect(),
-        false => tables::holders(journal)?,
+        false => journal_tables::holders(journal)?,
     };
     for (task, worker) in holders {
         if let Some(file) = files.get_mut(&task) {
@@ -44,12 +44,12 @@ pub(super) fn past(journal: &Journal, layers: &[LayerRow], rules: &Rules) -> Res
     }
     Ok(Past {
         counts: layers.iter().map(|layer| layer.states).collect(),
-        order: tables::shard_order(journal, shards)?,
-        workers: tables::workers(journal)?,
-        quarantined: tables::workers_set_aside(journal)?,
+        order: journal_tables::shard_order(journal, shards)?,
+        workers: journal_tables::workers(journal)?,
+        quarantined: journal_tables::workers_set_aside(journal)?,
         invalidated: journal.invalidated()?,
         suspected: journal.suspected()?,
-        producers: tables::producers(journal)?,
+        producers: journal_tables::producers(journal)?,
         files: files.into_iter().collect(),
         reports,
         given_back,

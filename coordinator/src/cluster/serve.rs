@@ -3,19 +3,19 @@
 //! The loop runs on a separate thread, because writes to the journal block. Requests come from the services
 //! through a channel, and each waits for its reply.
 
-use crate::cluster::bounds::Bounds;
-use crate::cluster::checker::Checker;
-use crate::cluster::commands::Commands;
+use crate::cluster::damage_check::Checker;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
+use crate::cluster::layer_remover::Retirer;
+use crate::cluster::page_view::{LayerProgress, News, ShardStory, View};
 use crate::cluster::parts::{GRACE, Secret};
+use crate::cluster::report_bounds::Bounds;
 use crate::cluster::restore::{check_committed, compare, drop_false, past, store_of};
-use crate::cluster::retire::Retirer;
 use crate::cluster::service::require_small_shards;
 use crate::cluster::state::{Rules, State};
-use crate::cluster::view::{LayerProgress, News, ShardStory, View};
+use crate::cluster::suggested_commands::Commands;
 use crate::cluster::wait_log::{self, Waiting};
-use crate::cluster::{free_space, status, tables};
+use crate::cluster::{free_space, journal_tables, status};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 use fathom_command::{failpoint, machine};
@@ -95,7 +95,8 @@ impl<'d> Coordinator<'d> {
             layers.first().map(|layer| (layer.classes.is_some(), layer.classes_with_inverse.is_some()));
         let watched = run.journal.watched().context("cannot read run.db")?.len();
         rules.bounds = Bounds::new(geometry, &space, watched, counted);
-        let epoch = tables::begin_epoch(&mut run.journal, &layers_at).context("cannot write run.db")?;
+        let epoch =
+            journal_tables::begin_epoch(&mut run.journal, &layers_at).context("cannot write run.db")?;
         let mut past = past(&run.journal, &layers, &rules).context("cannot read run.db")?;
         let store = store_of(&layers_at, &run.path, disk)?;
         if let Some(store) = &store {
@@ -403,7 +404,8 @@ impl<'d> Coordinator<'d> {
     fn commit(&mut self, reports: &[Arc<ShardReport>], took: Duration, held: &Held) -> Result<()> {
         failpoint::point("committing");
         let seconds = took.as_secs_f64();
-        let note_commit = |database: &Connection, retired| tables::note_commit(database, retired, held);
+        let note_commit =
+            |database: &Connection, retired| journal_tables::note_commit(database, retired, held);
         let commit = Commit { symmetries: self.symmetries, seconds, process: None, waits: None };
         let begun = Instant::now();
         let layer = commit_layer(&mut self.run, self.disk, reports, commit, &note_commit)?;
@@ -431,12 +433,12 @@ impl<'d> Coordinator<'d> {
             Effect::SaveReports(made, held) => {
                 failpoint::point("saving");
                 let begun = Instant::now();
-                tables::save_reports(&mut self.run.journal, &made, &held).context(failed)?;
+                journal_tables::save_reports(&mut self.run.journal, &made, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
             }
             Effect::Release(files, held) => {
                 let begun = Instant::now();
-                tables::give_back(&mut self.run.journal, &files, &held).context(failed)?;
+                journal_tables::give_back(&mut self.run.journal, &files, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
                 failpoint::point("releasing");
                 if let Some(store) = &self.store {
@@ -445,13 +447,15 @@ impl<'d> Coordinator<'d> {
                 failpoint::point("released");
             }
             Effect::ForgetReports(tasks) => {
-                tables::forget_reports(&mut self.run.journal, &tasks).context(failed)?;
+                journal_tables::forget_reports(&mut self.run.journal, &tasks).context(failed)?;
             }
             Effect::Doubt(task) => self.run.journal.doubt(task).context(failed)?,
-            Effect::Quarantined(id) => tables::quarantined(&mut self.run.journal, id).context(failed)?,
+            Effect::Quarantined(id) => {
+                journal_tables::quarantine(&mut self.run.journal, id).context(failed)?
+            }
             Effect::SaveWorker(id, name, address) => {
                 let begun = Instant::now();
-                tables::save_worker(&mut self.run.journal, id, &name, &address).context(failed)?;
+                journal_tables::save_worker(&mut self.run.journal, id, &name, &address).context(failed)?;
                 self.journal.note(begun.elapsed());
                 Arc::make_mut(&mut self.addresses).insert(id, address);
             }
@@ -466,7 +470,7 @@ impl<'d> Coordinator<'d> {
                     store.discard_wrong(&self.geometry, task)?;
                 }
             }
-            Effect::NoteTold => tables::note_told(&mut self.run.journal).context(failed)?,
+            Effect::NoteTold => journal_tables::note_told(&mut self.run.journal).context(failed)?,
             Effect::Note(note) => self.note(&note),
             Effect::End(ending) => {
                 let sent: u64 =

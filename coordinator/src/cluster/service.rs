@@ -277,7 +277,7 @@ impl coordinator_server::Coordinator for Service {
             Reply::Unknown => {
                 Ok(Response::new(v1::TakeCommandsResponse { known: false, ..Default::default() }))
             }
-            Reply::Orders(commands, holders) => Ok(Response::new(v1::TakeCommandsResponse {
+            Reply::Commands(commands, holders) => Ok(Response::new(v1::TakeCommandsResponse {
                 known: true,
                 commands: commands
                     .into_iter()

@@ -5,30 +5,31 @@
 //! returns what it has affected, which is collected in one place; `reconcile` takes from there what must be
 //! reconsidered after an event.
 //!
-//! Reading order: `apply` (what an event changes), `sessions` (workers that join and leave), `reports` (what
+//! Reading order: `apply` (what an event changes), `sessions` (workers that join, leave or are lost), `reports` (what
 //! workers report), `failures` (how failed commands are handled), `audits` (shards that are computed twice),
-//! `verdicts` (what follows from the results of audits), `reconcile` (what follows from the state), `release`
-//! (sources released while a layer is computed), `placement` (which worker computes which shard), `check`
-//! (invariants, for tests).
+//! `verdicts` (what follows from the results of audits), `reconcile` (what follows from the state),
+//! `source_release` (sources released while a layer is computed), `placement` (which worker computes which shard), `invariants`
+//! (for tests). A worker whose lease has expired: `tick` in `apply` calls `remove_worker` in `sessions`, and
+//! `reconcile` has its files copied or recomputed.
 
 mod apply;
 mod audits;
-#[cfg(test)]
-mod check;
 pub(super) mod failures;
+#[cfg(test)]
+mod invariants;
 mod placement;
 mod reconcile;
-mod release;
 mod reports;
 mod sessions;
+mod source_release;
 mod verdicts;
 
-use crate::cluster::bounds::Bounds;
-use crate::cluster::commands::Commands;
 use crate::cluster::event::{Command, Ending, Holders, Holding, Millis};
 use crate::cluster::parts::{
     Audits, Commit, Dirty, FileHolders, Files, HolderMap, Members, Scheduler, Secret, Shutdown, Tasks,
 };
+use crate::cluster::report_bounds::Bounds;
+use crate::cluster::suggested_commands::Commands;
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::{StoredFile, WorkerId};

@@ -1,8 +1,8 @@
 //! The feed of a run on many hosts: the coordinator in this process.
 
 use crate::cluster::handle::{CoordinatorHandle, held_up};
+use crate::cluster::page_view::{News, Piece, ShardStage, View};
 use crate::cluster::status::{ClusterStatus, WorkerStatus};
-use crate::cluster::view::{News, Piece, ShardStage, View};
 use anyhow::{Result, anyhow};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::forecast::rate::Rate;

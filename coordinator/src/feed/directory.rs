@@ -1,6 +1,6 @@
 //! The feed of a directory in which another process may be working: its journal and its log.
 
-use crate::cluster::tables;
+use crate::cluster::journal_tables;
 use crate::feed::log_events::Log;
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
@@ -67,7 +67,7 @@ fn of_directory(path: &Path, mut log: Log) -> Result<(Snapshot, Log)> {
         rate: Some(at.states_per_second),
     });
     let facts = outline.facts(state, present);
-    let known = tables::workers(&run.journal).context("cannot read run.db")?;
+    let known = journal_tables::workers(&run.journal).context("cannot read run.db")?;
     let names = known.iter().map(|(id, name, _)| (id.to_string(), name.clone())).collect();
     let workers = known.into_iter().map(|(id, name, address)| WorkerFacts {
         id: id.to_string(),

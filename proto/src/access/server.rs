@@ -5,7 +5,7 @@ use super::budget::Budget;
 use super::connections::Place;
 use super::greeting::{Greeted, Io, PREFACE, TLS_HANDSHAKE, part};
 use super::refusal::Refusal;
-use super::refusals::Refusals;
+use super::refusal_log::Refusals;
 use anyhow::Result;
 use bytes::Bytes;
 use std::io;

@@ -2,7 +2,7 @@
 
 use super::Access;
 use super::connections::Connections;
-use super::refusals::Refusals;
+use super::refusal_log::Refusals;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

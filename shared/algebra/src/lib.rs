@@ -8,7 +8,7 @@
 //! - [`rank`]: the lexicographic rank of a permutation
 //! - [`automorphisms`](mod@automorphisms): the symmetries of a set of permutations
 //! - [`relabelling`]: a renaming of cells and of orientations
-//! - [`chain`]: stabiliser chains by the Schreier-Sims algorithm, which give the order of a generated group
+//! - [`stabiliser_chain`]: stabiliser chains by the Schreier-Sims algorithm, which give the order of a generated group
 //! - [`set_stabiliser`]: stabilisers of sets
 //! - [`orbits`]: orbits, and blocks inside them
 //! - [`label_stabiliser`]: the number of elements without a visible effect, because pieces look alike
@@ -18,7 +18,7 @@
 //! - [`expression`]: elements written in generators
 //! - [`ball`]: the elements nearest to the identity, with shortest words
 //! - `transversal`: words along a stabiliser chain
-//! - `shorten`: shorter words for the same element
+//! - `word_shortening`: shorter words for the same element
 //! - `commutators`: words for elements that move few points
 //! - [`factor`]: a word for any element
 //!
@@ -33,7 +33,6 @@
 
 pub mod automorphisms;
 pub mod ball;
-pub mod chain;
 mod commutators;
 pub mod cycles;
 pub mod expression;
@@ -46,6 +45,7 @@ pub mod permutation;
 pub mod rank;
 pub mod relabelling;
 pub mod set_stabiliser;
+pub mod stabiliser_chain;
 pub mod state_count;
 mod transversal;
 pub mod word;
@@ -53,7 +53,6 @@ mod word_shortening;
 
 pub use automorphisms::{Automorphisms, automorphisms, numbered, relabellings_among};
 pub use ball::Ball;
-pub use chain::StabiliserChain;
 pub use cycles::CycleError;
 pub use expression::{Element, ExpressionError, Named, Turns};
 pub use factor::Factoriser;
@@ -63,5 +62,6 @@ pub use oriented_permutation::{OrientedPermutation, OrientedPermutationError};
 pub use permutation::{Permutation, PermutationError};
 pub use relabelling::Relabelling;
 pub use set_stabiliser::Stabiliser;
+pub use stabiliser_chain::StabiliserChain;
 pub use state_count::states_by_orbits;
 pub use word::{Turn, Word, begins_with, power_name};

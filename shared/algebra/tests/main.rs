@@ -1,6 +1,6 @@
 //! The integration tests of `fathom-algebra`, as one program: it is linked once, and its tests share the
 //! processors.
 
-mod alike;
 mod known_groups;
-mod large;
+mod label_stabilisers;
+mod state_counts;

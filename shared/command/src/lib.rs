@@ -1,7 +1,7 @@
 //! Code that the commands `fathom` and `fathom-worker` share and that does not depend on puzzles.
 //!
 //! Reading order: [`exit`] (errors as users see them, and exit codes), [`output`] (results),
-//! [`terminal_line`] (the last line of a terminal), [`mod@doing`] (announces long activities), [`interrupt`]
+//! [`terminal_line`] (the last line of a terminal), [`mod@activity`] (announces long activities), [`interrupt`]
 //! (signals), [`scratch`] (temporary directories), [`log`] (all other messages, in files that `rotation`
 //! keeps small), [`log_text`] (lines of those files, as readable text), [`shell`] (commands that are
 //! printed), [`machine`] (memory and processors), [`address`] (addresses that users enter), [`failpoint`]
@@ -9,8 +9,8 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod activity;
 pub mod address;
-pub mod doing;
 pub mod exit;
 pub mod failpoint;
 pub mod interrupt;

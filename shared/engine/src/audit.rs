@@ -2,22 +2,22 @@
 //! shares no kernel, no numbering of cosets and no transform with the search.
 //!
 //! Module `plain_states` has states as plain words, and applies moves to them one by one. Module
-//! `layer_files` looks up in the files which layers have a state. Module `statements` has the properties of a
+//! `kept_layers` looks up in the files which layers have a state. Module `distance_laws` has the properties of a
 //! state and its neighbours. Random states of a layer are drawn from its files, a random symmetry is applied
-//! to each, and from then on they are plain words. Module `spot` does the same with a few states while a
+//! to each, and from then on they are plain words. Module `spot_checks` does the same with a few states while a
 //! search continues, and module `first_depths` counts the states of the first depths. Random states at large
 //! are images of the solved state under uniformly random elements of the puzzle's group (Schreier-Sims).
 
+mod distance_laws;
 pub(crate) mod first_depths;
+mod kept_layers;
 mod layer;
-mod layer_files;
 mod plain_states;
-pub(crate) mod spot;
-mod statements;
+pub(crate) mod spot_checks;
 
+pub use distance_laws::Contradiction;
+pub use kept_layers::FinishedLayer;
 pub use layer::{KeptLayer, Place};
-pub use layer_files::FinishedLayer;
-pub use statements::Contradiction;
 
 use crate::directory::RunDirectory;
 use crate::run::{Geometry, RunManifest};
@@ -26,7 +26,7 @@ use fathom_command::bad_input;
 use fathom_layer::Disk;
 use fathom_space::{CosetGraph, Space};
 use indicatif::HumanBytes;
-use layer_files::KeptLayers;
+use kept_layers::KeptLayers;
 use plain_states::{Plain, State};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -156,7 +156,7 @@ pub fn audit_far(
 /// # Errors
 /// If the tables do not fit into `memory_bytes`, or the definition contradicts itself.
 pub fn tables_of(definition: &RunManifest, memory_bytes: u64) -> Result<(CosetGraph, Geometry)> {
-    crate::tables::within(definition, memory_bytes, |space, colouring| {
+    crate::coset_graph::within(definition, memory_bytes, |space, colouring| {
         Ok(CosetGraph::build(space, colouring)?)
     })
 }
@@ -203,7 +203,7 @@ fn sampled(plain: &Plain, kept: &KeptLayers, samples: u64, options: Options) -> 
         let states = kept.layers[depth as usize].states;
         layers.push(Audited { depth, states, checked: tally.checked, all, wrong: tally.wrong, excluded });
     }
-    let mut unchecked = statements::unchecked(kept);
+    let mut unchecked = distance_laws::unchecked(kept);
     let at_large = match plain.group() {
         Some(group) => {
             let states: Vec<State> =
@@ -358,9 +358,9 @@ fn look(
                 break;
             }
             let states: Vec<State> = (first..(first + CHUNK).min(number)).map(&take).collect();
-            let lookup = kept.look_ahead(statements::concerned(plain, &states))?;
+            let lookup = kept.look_ahead(distance_laws::concerned(plain, &states))?;
             for state in &states {
-                let (at, contradiction) = statements::check(plain, &lookup, state, depth)?;
+                let (at, contradiction) = distance_laws::check(plain, &lookup, state, depth)?;
                 mine.checked += 1;
                 at.into_iter().for_each(|at| mine.by_depth[at as usize] += 1);
                 mine.wrong += u64::from(contradiction.is_some());

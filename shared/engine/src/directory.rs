@@ -6,10 +6,10 @@
 
 use crate::counts::{Classes, check_growth};
 use crate::journal::{Journal, LayerRow, LayersAt};
+use crate::layers_root::root_of_layers;
 use crate::run::lock::{self, LOCK, Lock};
 use crate::run::{DEFINITION, Depth, Owner, RunError, RunManifest};
 use crate::shared_store;
-use crate::tasks::root_of_layers;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::writer::unfinished;

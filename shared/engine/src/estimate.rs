@@ -6,7 +6,7 @@ use crate::older_layer::Older;
 use crate::run::budget::memory_bytes;
 use crate::run::lookback::most_in_the_making;
 use crate::run::manifest::Keep;
-use crate::run::tables::PATTERNS_WORTH_KEEPING;
+use crate::run::saved_tables::PATTERNS_WORTH_KEEPING;
 use crate::run::{Geometry, Lookback, Producers};
 use fathom_kernel::{Bits, SLACK_BYTES, SimdLevel};
 use fathom_layer::encoding::SPARSE_BITS;

@@ -9,13 +9,13 @@
 //! from read-only directories. Checkpoints are rare enough to pay for that.
 
 mod change;
-mod current;
+mod current_layer;
 mod patience;
 mod place;
 mod waits;
 
 pub use change::{Beside, Change};
-pub use current::Maker;
+pub use current_layer::Maker;
 pub use patience::{give_up, obstacle};
 pub use place::LayersAt;
 

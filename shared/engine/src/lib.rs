@@ -8,7 +8,7 @@
 //! `older_layer` (the shards that a run with two layers releases), `removers` (threads that delete files),
 //! [`observer`] (the events of a search), [`shared_store`] (the run that a shared store belongs to),
 //! [`watch`] (states whose depths are recorded), [`summary`] (results), [`verify`] (files compared with the
-//! journal), [`tables`] (cosets for commands that read a run), [`mod@tasks`] (runs from files to files),
+//! journal), [`coset_graph`] (cosets for commands that read a run), [`mod@layers_root`] (runs from files to files),
 //! [`mod@audit`] (properties of distances, checked independently of the search), [`estimate`] (the resources
 //! that a run needs), [`rates`] (the speed of this machine), [`forecast`] (how a search grows, and how long
 //! it takes), [`membership`] (why an element is not in a group), [`run_presence`] (which process works on a
@@ -25,12 +25,14 @@
 
 pub mod audit;
 pub mod commit;
+pub mod coset_graph;
 pub mod counts;
 pub mod directory;
 pub mod enumeration;
 pub mod estimate;
 pub mod forecast;
 pub mod journal;
+pub mod layers_root;
 pub mod membership;
 pub mod observer;
 mod older_layer;
@@ -41,9 +43,7 @@ pub mod run_presence;
 pub mod search;
 pub mod shared_store;
 pub mod summary;
-pub mod tables;
 pub mod task;
-pub mod tasks;
 pub mod verify;
 pub mod watch;
 

@@ -5,7 +5,7 @@
 //! (`run.toml`, with both), [`producers`] (the number of shards), [`cut`] (cosets into shards), [`order`]
 //! (which shards are close together), [`geometry`] (sizes and identities of files), [`owner`] (the run that
 //! owns a store), [`lock`] (which processes work on a run), [`task`] (the unit of work, and its report),
-//! [`lookback`] (the layers that a layer is computed from), [`tables`] (the cosets, kept in a file),
+//! [`lookback`] (the layers that a layer is computed from), [`saved_tables`] (the cosets, kept in a file),
 //! [`budget`] (the division of memory), [`error`].
 
 pub mod budget;
@@ -19,8 +19,8 @@ pub mod order;
 pub mod owner;
 pub mod plan_document;
 pub mod producers;
+pub mod saved_tables;
 pub mod space_spec;
-pub mod tables;
 pub mod task;
 
 pub use cut::ShardCut;

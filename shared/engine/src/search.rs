@@ -7,10 +7,11 @@
 //! the next one. Older layers are removed, and so are layers between two checkpoints that the search no
 //! longer reads: nothing durable depends on either.
 
-use crate::audit::spot::SpotChecks;
+use crate::audit::spot_checks::SpotChecks;
 use crate::commit::{Added, Commit, add_layer, checkpoint};
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
+use crate::layers_root::root_of_layers;
 use crate::observer::{Observer, Progress};
 use crate::older_layer::Older;
 use crate::removers::Removers;
@@ -18,7 +19,6 @@ use crate::run::{Depth, Geometry, Keep, Lookback, ShardReport, Task};
 use crate::task::{
     Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched, store,
 };
-use crate::tasks::root_of_layers;
 use anyhow::{Context, Result};
 use fathom_command::{failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError, many_descriptors};
@@ -30,7 +30,7 @@ use tracing::{debug, info, info_span};
 
 mod explain;
 mod free_space;
-mod spot;
+mod spot_checks;
 
 /// The interval at which progress is shown and stop requests are noticed.
 const TICK: Duration = Duration::from_millis(100);

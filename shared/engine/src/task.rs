@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`resources`] (the limits of a process, and its kernel), [`cache`] (the memory for layers),
 //! [`spill_policy`] (cosets that exceed it), [`job`] (the data of a run that threads need), [`store`] (the
-//! directory of layer files), [`layer`] (a whole layer, open for reading), [`window`] (the part of a layer
+//! directory of layer files), [`layer`] (a whole layer, open for reading), [`layer_window`] (the part of a layer
 //! that is in memory), [`union`] (all layers in one, if tasks read all of them), [`expand`] (one task, and
 //! one task on several threads), [`waits`] (the time that threads spend on each activity), [`counters`]
 //! (their progress), [`pool`] (threads that do tasks), [`watched_states`] (states whose depths are recorded),
@@ -17,6 +17,7 @@ pub mod error;
 pub mod expand;
 pub mod job;
 pub mod layer;
+pub mod layer_window;
 pub mod pool;
 pub mod resources;
 pub mod sample;
@@ -25,7 +26,6 @@ pub mod store;
 pub mod union;
 pub mod waits;
 pub mod watched_states;
-pub mod window;
 
 pub use cache::{Cache, IMPORT_SHARE};
 pub use counters::Counters;

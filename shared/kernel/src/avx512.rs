@@ -27,7 +27,7 @@
 //! states are only ever added, so that the order does not matter.
 //!
 //! If the last axis is halved, a packed bit represents one of two neighbouring bits of a plane. Reading a
-//! source copies the packed bit to both, and keeps the one whose parity is that of the row (`halved`);
+//! source copies the packed bit to both, and keeps the one whose parity is that of the row (`half_axis`);
 //! packing joins both.
 //!
 //! Cost for two blocks of 24 rows of 24 bits, which are 144 bytes of the packed tensor: 32 instructions if

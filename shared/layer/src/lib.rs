@@ -1,7 +1,7 @@
 //! Layer files: the states of one depth in one shard, immutable, checksummed, read through memory maps.
 //!
 //! Reading order: [`mod@format`] (the bytes; specified in `docs/format.md`), [`encoding`] (encodings of the
-//! states of one coset), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from other workers),
+//! states of one coset), [`writer`], [`mod@file`] (reading), [`fetched_cosets`] (cosets from other workers),
 //! [`chunk`] (cosets on the wire), [`disk`] (every change of the file system, as a trait in which tests
 //! inject faults), `regular_file` (opens only regular files), [`batch_sync`] (delayed syncs), `limit` (a disk
 //! with a limit), [`direct_io`] (writing and reading past the page cache), [`readahead`] and [`writeback`]
@@ -22,9 +22,9 @@ pub mod disk;
 pub mod encoding;
 mod error;
 pub mod evict;
+pub mod fetched_cosets;
 pub mod file;
 pub mod format;
-pub mod imports;
 mod limit;
 pub mod map;
 pub mod readahead;
@@ -41,9 +41,9 @@ pub use disk::{
 };
 pub use encoding::{Encoding, Tensor};
 pub use error::LayerError;
+pub use fetched_cosets::{Import, ImportMemory, Imports};
 pub use file::{LayerFile, Stored};
 pub use format::{Identity, Totals};
-pub use imports::{Import, ImportMemory, Imports};
 pub use limit::LimitedDisk;
 pub use readahead::ReadAhead;
 pub use regular_file::open_regular;

@@ -2,7 +2,7 @@
 //! them, and the solved state. All files and families are read into a [`Definition`], which checks them.
 
 mod error;
-mod facelets;
+mod facelet_pieces;
 mod groupoid;
 mod half_turn_extension;
 mod search_form;

@@ -3,7 +3,7 @@
 //! can be turned over (`3x3+flip`) are families of this module.
 
 pub mod cube;
-pub mod facelets;
+pub mod facelet_places;
 pub mod geometry;
 pub mod ring;
 pub mod sorting;
@@ -13,7 +13,7 @@ pub mod two_sided_board;
 
 use crate::definition::Definition;
 use crate::{Board, Metric};
-pub use facelets::{Facelets, facelets};
+pub use facelet_places::{Facelets, facelets};
 
 /// A name, or a pattern of names, and the puzzles that have these names.
 #[derive(Debug)]

@@ -7,7 +7,7 @@
 //! (the pieces of a puzzle given by facelets), [`generators`] (the generators that a metric derives from the
 //! listed moves), [`load`] (definitions read from files), [`family`] (puzzles with built-in names),
 //! [`rotation_normalizer`] (rewrites sequences with rotations of the whole puzzle as sequences without them),
-//! [`source`] (any of these puzzles, by the name that a user gives), [`tiles`] (states of boards as text).
+//! [`puzzle_spec`] (any of these puzzles, by the name that a user gives), [`tiles`] (states of boards as text).
 //!
 //! Invariants: a move is a permutation of the cells, and `move.apply(c)` is the cell to which the move
 //! carries the piece on cell `c`; piece `p` belongs on cell `p`; a symmetry renames cells and pieces in the
@@ -24,10 +24,10 @@ pub mod load;
 pub mod metric;
 pub mod notation;
 pub mod puzzle;
+pub mod puzzle_spec;
 pub mod rotation_normalizer;
-pub mod source;
 pub mod tiles;
-mod up_to_rotation;
+mod up_to_free_moves;
 
 pub use board::{Board, BoardError, Line};
 pub use definition::held_by;
@@ -40,5 +40,5 @@ pub use load::{Format, LoadError};
 pub use metric::{Metric, UnknownMetric};
 pub use notation::NotationError;
 pub use puzzle::{Counted, Guard, Move, Puzzle, PuzzleMove};
+pub use puzzle_spec::{ONE_WAY, PuzzleSpec, SourceError, grouped, one_way_note, states_and};
 pub use rotation_normalizer::{NormalizeError, RotationNormalizer};
-pub use source::{ONE_WAY, PuzzleSpec, SourceError, grouped, one_way_note, states_and};

@@ -1,7 +1,7 @@
 //! The form of a puzzle that the engine searches.
 
 use crate::facelets::Facelets;
-use crate::up_to_rotation::UpToFree;
+use crate::up_to_free_moves::UpToFree;
 use fathom_algebra::orbits::all_orbits;
 use fathom_algebra::{Named, OrientedPermutation, Permutation, Relabelling};
 use num_bigint::BigUint;

@@ -5,7 +5,7 @@ use crate::text::many;
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::{Files, LayerRow};
-use fathom_engine::run::{Geometry, tables};
+use fathom_engine::run::{Geometry, saved_tables};
 use fathom_engine::task::Store;
 use fathom_layer::LocalDisk;
 use fathom_space::{CosetGraph, CosetId, Space};
@@ -75,7 +75,7 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
     }
     let (space, colouring) = definition.open()?;
     let geometry = Geometry::new(definition, &space, &colouring)?;
-    let graph = tables::cosets_for_reading(&run.path, definition.fingerprint, &space, &colouring)?;
+    let graph = saved_tables::cosets_for_reading(&run.path, definition.fingerprint, &space, &colouring)?;
     let digests = run.digests(depth)?;
     let most = layer.classes.map_or(MOST, |classes| MOST.min(classes as usize));
     let mut classes = BTreeMap::new();

@@ -5,7 +5,7 @@ use super::deepest_states::{self, Example};
 use super::facts::{self, Fact};
 use super::numbers::percent;
 use super::wait_times::WaitTimes;
-use super::{Report, net, plot};
+use super::{Report, plot, unfolded_net};
 use anyhow::Result;
 use askama::Template;
 use fathom_engine::task::Waits;
@@ -149,7 +149,7 @@ fn picture(report: &Report, example: &Example) -> Picture {
             1 => None,
             alike => Some(format!("one of {} alike", HumanCount(alike as u64))),
         },
-        net: net::svg(&report.source, report.summary.labels.as_deref(), example),
+        net: unfolded_net::svg(&report.source, report.summary.labels.as_deref(), example),
         solution: example.solution.clone(),
     }
 }

@@ -3,8 +3,8 @@
 //! Reading order: [`deepest_states`] (states of the last layer), [`provenance`] (the origin of the numbers),
 //! [`wait_times`] (how threads spent their time), [`facts`] (all of these as text), [`display_names`]
 //! (readable names of puzzles), [`numbers`], and a module for each format: [`html`] with [`plot`] and
-//! `net` (states of cubes and similar puzzles) and `colours`, [`markdown`], [`latex`], [`table`] (CSV),
-//! [`object`] (JSON), [`oeis`], [`text`] (the growth table on a terminal, and tables in general).
+//! `unfolded_net` (states of cubes and similar puzzles) and `colours`, [`markdown`], [`latex`], [`table`] (CSV),
+//! [`json`] (JSON), [`oeis`], [`text`] (the growth table on a terminal, and tables in general).
 //! [`known_results`] has God's numbers that others found as well, and [`shapes`] draws the shapes of
 //! Square-1.
 //!
@@ -17,18 +17,18 @@ pub mod deepest_states;
 pub mod display_names;
 pub mod facts;
 pub mod html;
+pub mod json;
 pub mod known_results;
 pub mod latex;
 pub mod markdown;
-mod net;
 pub mod numbers;
-pub mod object;
 pub mod oeis;
 pub mod plot;
 pub mod provenance;
 pub mod shapes;
 pub mod table;
 pub mod text;
+mod unfolded_net;
 pub mod wait_times;
 
 use anyhow::Result;
@@ -227,7 +227,7 @@ impl Report {
             Format::Html => html::page(self),
             Format::Markdown => markdown::page(self),
             Format::Csv => table::csv(self),
-            Format::Json => object::json(self),
+            Format::Json => json::json(self),
             Format::Latex => Ok(latex::table(self)),
             Format::Oeis => Ok(oeis::b_file(self)),
             Format::Svg => Ok(plot::svg(&self.rows, self.summary.one_way().is_some())),

@@ -1,6 +1,6 @@
 //! The states of a layer up to the symmetries of the space.
 
-use super::layers::KeptLayers;
+use super::layer_distances::LayerDistances;
 use anyhow::{Result, bail, ensure};
 use fathom_command::bad_input;
 use fathom_space::{Inverses, Space};
@@ -26,7 +26,7 @@ const CLASS_BYTES: u64 = 96;
 ///
 /// # Errors [`fathom_command::exit::BadInput`] if the classes would not fit in `memory_bytes`. Another error
 /// if a file is missing or damaged, or contradicts the journal.
-pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Result<Vec<Class>> {
+pub fn classes(kept: &mut LayerDistances<'_>, depth: u32, memory_bytes: u64) -> Result<Vec<Class>> {
     let layer = kept.layers()[depth as usize].clone();
     let most = layer.classes.unwrap_or(layer.stored);
     let needed = most.saturating_mul(CLASS_BYTES + kept.graph().space().cells() as u64);

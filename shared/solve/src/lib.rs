@@ -4,7 +4,7 @@
 //! (any puzzle in these terms, whether a run can search it or not), [`state`] (reads and writes states, and
 //! explains why a state cannot be reached), [`square1`] (writes moves of Square-1), [`descent`] (finds
 //! solutions, given a function that returns distances), [`ball`] and [`bidirectional`] (compute distances
-//! without a run), [`layers`] and [`space_words`] (read distances from the layers that a run has kept),
+//! without a run), [`layer_distances`] and [`space_words`] (read distances from the layers that a run has kept),
 //! [`classes`](mod@classes) (the states of a layer up to symmetry), [`elements`] (reads elements of a
 //! puzzle's group), [`mod@bound`] (bounds on God's numbers, without a run).
 //!
@@ -21,7 +21,7 @@ pub mod bound;
 pub mod classes;
 pub mod descent;
 pub mod elements;
-pub mod layers;
+pub mod layer_distances;
 pub mod model;
 pub mod moves;
 pub mod space_words;
@@ -31,7 +31,7 @@ pub mod state;
 pub use bidirectional::{Bidirectional, SearchError};
 pub use classes::{Class, classes, up_to_inversion};
 pub use descent::{Solutions, descend, way_to};
-pub use layers::KeptLayers;
+pub use layer_distances::LayerDistances;
 pub use model::{ModelError, SolveModel};
 pub use space_words::SpaceWords;
 

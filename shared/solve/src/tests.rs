@@ -1,7 +1,7 @@
 //! Compares solutions with those of a plain search over elements of the group, which shares only the
 //! definition of the puzzle with the searches.
 
-mod free;
+mod free_moves;
 
 use super::*;
 use fathom_algebra::{OrientedPermutation, Permutation};
@@ -233,7 +233,7 @@ fn check_layers(question: SpaceSpec) {
     let model = SolveModel::new(&question).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
-    let mut kept = KeptLayers::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
+    let mut kept = LayerDistances::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
     assert!(kept.is_complete() && kept.has_all_to(kept.layers().len() as u32 - 1));
     let words = SpaceWords::new(&model, &run.space);
     for known in plain(&model).values() {
@@ -309,7 +309,7 @@ fn every_state_is_in_the_layer_of_its_distance() {
     let model = SolveModel::new(&question).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
-    let mut kept = KeptLayers::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
+    let mut kept = LayerDistances::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
     let mut search = Bidirectional::new(&model, 1 << 30);
     let known = plain(&model);
     assert_eq!(known.len(), states);
@@ -345,7 +345,7 @@ fn classes_are_the_orbits_of_the_symmetries() {
 fn check_classes(question: SpaceSpec) {
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
-    let mut kept = KeptLayers::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
+    let mut kept = LayerDistances::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
     let symmetries = run.space.symmetry_order() as u64;
     for depth in 0..kept.layers().len() as u32 {
         let found = classes(&mut kept, depth, u64::MAX).unwrap();

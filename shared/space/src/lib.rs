@@ -8,7 +8,7 @@
 //! - [`reduction`]: puzzles made from others that are easier to search;
 //! - [`space`]: a puzzle with labels, its moves, its symmetries and its number of states;
 //! - [`axis`]: axes that hold only reachable words; `axis_map`: maps from one axis to another; [`colouring`]:
-//!   the partition of the pieces that cuts the space, and the group that a pattern leaves open; [`shape`]:
+//!   the partition of the pieces that cuts the space, and the group that a pattern leaves open; [`tensor_shape`]:
 //!   the bit tensor of one coset;
 //! - [`cosets`]: representative cosets, the pattern table, the addresses of states, and the words of axes
 //!   that hold only reachable ones;
@@ -42,9 +42,9 @@ mod placements;
 pub mod planner;
 pub mod ranks;
 pub mod reduction;
-pub mod shape;
 pub mod space;
 pub mod symbols;
+pub mod tensor_shape;
 pub mod transform;
 
 pub use axis::{AxisView, Component, View};
@@ -59,7 +59,7 @@ pub use placements::NoInverses;
 pub use planner::{Plan, PlanError, grouped};
 pub use ranks::Ranks;
 pub use reduction::base::Base;
-pub use shape::Shape;
 pub use space::{Encoding, EncodingError, Space, SpaceError, Symmetry, WordMove};
 pub use symbols::SymbolTable;
+pub use tensor_shape::Shape;
 pub use transform::{Transform, Transforms};

@@ -3,7 +3,9 @@
 //! A reduction is one file with one type: its `find` searches for what the reduction needs and determines
 //! whether it applies, its `apply` builds the reduced puzzle, and its `StateMap` maps states in both
 //! directions. What `find` has chosen is its [`Record`], from which `apply` builds the same puzzle again
-//! without a search.
+//! without a search. What `half_turn` and `facelets` need is found in `fathom-puzzle`, in
+//! `definition/half_turn_extension.rs` and `definition/facelet_pieces.rs`, because it depends on the definition
+//! only. CONTRIBUTING.md has the steps to add a reduction.
 //!
 //! The chain is tried in a fixed order:
 //! 1. `half_turn`: one more cell records how the puzzle is held, which yields more symmetries;

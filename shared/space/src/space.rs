@@ -1,25 +1,25 @@
 //! The space to enumerate: the states of a puzzle, up to exchanging pieces with equal labels.
 
-mod encoding;
 mod free_moves;
 mod moves;
 mod original_puzzle;
+mod plan_record;
 mod slug;
-mod states;
+mod state_count;
 pub mod symmetry;
 
 use crate::cells::{Cell, CellOrbit};
 use crate::reduction::{Chain, Problem, symbols};
 use crate::{Labels, Ranks, SymbolTable};
-pub use encoding::{Encoding, EncodingError};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain, VisibleLabel, states_by_orbits};
 use fathom_puzzle::{Metric, Puzzle, PuzzleMove, states_and};
 pub(crate) use moves::WordGuard;
 pub use moves::WordMove;
 use num_bigint::BigUint;
 use original_puzzle::OriginalPuzzle;
-pub(crate) use states::reached_words;
-use states::{count_states, states_by_orbits_of, states_without_words};
+pub use plan_record::{Encoding, EncodingError};
+pub(crate) use state_count::reached_words;
+use state_count::{count_states, states_by_orbits_of, states_without_words};
 use std::sync::OnceLock;
 pub use symmetry::Symmetry;
 

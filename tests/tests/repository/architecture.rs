@@ -1,6 +1,6 @@
 //! The rules of the folder tree: which crate may use which, and where a few kinds of code may be.
 
-use fathom_tests::imports::Modules;
+use fathom_tests::module_imports::Modules;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

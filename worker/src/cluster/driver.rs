@@ -10,13 +10,13 @@ mod commands;
 mod completion;
 mod prepare;
 
-use crate::cluster::caller::Caller;
-use crate::cluster::fetch::Fetcher;
+use crate::cluster::coordinator_client::Caller;
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
-use crate::cluster::home::recover;
 use crate::cluster::inputs::AllInputs;
+use crate::cluster::peer_client::Fetcher;
 use crate::cluster::session::{Action, End, Input, Session};
+use crate::cluster::store_directory::recover;
 use crate::cluster::{Meter, failure};
 use anyhow::Result;
 use completion::Unreported;
@@ -473,7 +473,7 @@ impl Shared {
         let reply = self.worker.caller.call(call).await?;
         let geometry = &self.worker.job.geometry;
         let commands = reply.commands.into_iter().map(|command| convert::command(command, geometry));
-        Ok(Input::OrdersAnswered {
+        Ok(Input::CommandsAnswered {
             number,
             session: request.session,
             known: reply.known,

@@ -59,7 +59,7 @@ pub enum Input {
         known: bool,
     },
     /// The coordinator has answered a request for commands.
-    OrdersAnswered {
+    CommandsAnswered {
         /// The number of the request.
         number: u64,
         /// The session of the request.
@@ -119,7 +119,7 @@ pub enum Action {
         /// The commands that have not ended.
         underway: Vec<Task>,
     },
-    /// Request commands. Answered by [`Input::OrdersAnswered`].
+    /// Request commands. Answered by [`Input::CommandsAnswered`].
     Ask {
         /// The number of the request.
         number: u64,
@@ -304,7 +304,7 @@ impl Session {
                     self.beat_due = self.beat_due.max(now.saturating_sub(self.heartbeat)) + self.heartbeat;
                 }
             }
-            Input::OrdersAnswered { number, session, known, commands, holders } => {
+            Input::CommandsAnswered { number, session, known, commands, holders } => {
                 if self.pending_request.is_some_and(|request| request.number == number) {
                     self.pending_request = None;
                     self.ask_again = now + WORTH_HAVING;

@@ -1,7 +1,7 @@
 //! `fathom-worker clean`: lists and removes the files of runs in a store.
 
 use crate::arguments::CleanArguments;
-use crate::cluster::home;
+use crate::cluster::store_directory;
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, output};
 use fathom_engine::run::{DEFINITION, RunManifest, lock};
@@ -29,8 +29,8 @@ pub(crate) fn clean(args: &CleanArguments) -> Result<()> {
     if !store.exists() {
         return Err(bad_input!("cannot clean {path}: No such file or directory"));
     }
-    home::require_no_run(store)?;
-    if !home::is_home(store) {
+    store_directory::require_no_run(store)?;
+    if !store_directory::is_home(store) {
         return Err(bad_input!(
             "{path} is not a worker's store, and was not changed. Pass the directory that a worker was given with --store"
         ));
@@ -49,7 +49,7 @@ pub(crate) fn clean(args: &CleanArguments) -> Result<()> {
     held.retain(|held| args.run.is_empty() || args.run.iter().any(|asked| held.run.starts_with(asked)));
     if !args.dry_run {
         for Held { path, .. } in &held {
-            home::remove_run(path).with_context(|| format!("cannot remove {}", path.display()))?;
+            store_directory::remove_run(path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
         if args.all {
             remove_rest(store)?;

@@ -2,14 +2,14 @@
 
 use crate::arguments::JoinArguments;
 use crate::cluster::Meter;
-use crate::cluster::caller::Caller;
+use crate::cluster::coordinator_client::Caller;
 use crate::cluster::driver::{Identity, Worker};
-use crate::cluster::exchange::Exchange;
 use crate::cluster::files::OpenFiles;
-use crate::cluster::home::{self, Home, keep_definition};
+use crate::cluster::peer_server::Exchange;
 use crate::cluster::session::End;
+use crate::cluster::store_directory::{self, Home, keep_definition};
 use anyhow::{Context, Result, anyhow};
-use fathom_command::doing::doing;
+use fathom_command::activity::doing;
 use fathom_command::exit::said_by_system;
 use fathom_command::interrupt::on_request;
 use fathom_command::{bad_input, log, machine};
@@ -176,7 +176,7 @@ fn sharers() -> usize {
 /// Removes the files of a complete run from the stores. The results are with the coordinator.
 fn remove(directory: &Path) {
     let path = directory.display();
-    let removed = home::remove_run(directory);
+    let removed = store_directory::remove_run(directory);
     match removed {
         Ok(bytes) => info!(%path, bytes, "store cleaned"),
         Err(error) => warn!(%path, %error, "store could not be cleaned"),

@@ -1,7 +1,7 @@
 //! `fathom-worker verify`: checks the files in a worker's store.
 
 use crate::arguments::VerifyArguments;
-use crate::cluster::home;
+use crate::cluster::store_directory;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, output};
 use fathom_engine::run::DEFINITION;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
     let store = &*args.store;
     let path = store.display();
-    if !home::is_home(store) {
+    if !store_directory::is_home(store) {
         return Err(bad_input!(
             "{path} is not a worker's store. Pass the directory that the worker was given with --store"
         ));

@@ -1,7 +1,7 @@
 //! `fathom audit HOST:PORT`: audits the layers of a run by asking the workers that hold them.
 
 use crate::arguments::AuditArguments;
-use crate::commands::client::{CONNECT_LIMIT, Coordinator, KeptShard};
+use crate::commands::coordinator_queries::{CONNECT_LIMIT, Coordinator, KeptShard};
 use anyhow::{Context, Result, anyhow, bail};
 use fathom_command::bad_input;
 use fathom_engine::audit::{Audit, FinishedLayer, KeptLayer, Options, Place, audit_far, tables_of};

@@ -6,7 +6,7 @@ use crate::commands::run_presence::RunPresence;
 use anyhow::{Context, Result};
 use fathom_command::log::Verbosity;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
-use fathom_coordinator::cluster::view::LayerProgress;
+use fathom_coordinator::cluster::page_view::LayerProgress;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Progress;
 use fathom_engine::run::ShardCut;

@@ -1,7 +1,7 @@
 //! `fathom verify HOST:PORT`: makes the workers of a run check the files that they hold.
 
 use crate::arguments::VerifyArguments;
-use crate::commands::client::{CONNECT_LIMIT, Coordinator, KeptShard};
+use crate::commands::coordinator_queries::{CONNECT_LIMIT, Coordinator, KeptShard};
 use anyhow::{Result, anyhow};
 use fathom_command::output;
 use fathom_proto::access::{Access, Connection};

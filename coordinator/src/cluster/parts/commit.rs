@@ -1,7 +1,7 @@
 //! What is committed, and which reports of the current layer are durable.
 
-use crate::cluster::bounds::{Bounds, Implausible, counted};
 use crate::cluster::event::Millis;
+use crate::cluster::report_bounds::{Bounds, Implausible, counted};
 use fathom_engine::run::{ShardId, ShardReport};
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 use crate::cluster::event::{Command, LeaveReason, Millis, Progress, Registration, RequestId};
 use crate::cluster::parts::Dirty;
 use crate::cluster::parts::backoff::{MAX_BACKOFF, MAX_STRIKES, REST, Unreached, is_of_one_burst};
-use crate::cluster::parts::secret::Secret;
+use crate::cluster::parts::random_numbers::Secret;
 use fathom_engine::forecast::rate::Rate;
 use fathom_proto::{Session, WorkerId};
 use std::collections::BTreeMap;

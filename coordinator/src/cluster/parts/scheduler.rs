@@ -3,7 +3,7 @@
 
 use crate::cluster::event::Millis;
 use crate::cluster::parts::Dirty;
-use crate::cluster::parts::releases::Releases;
+use crate::cluster::parts::source_releases::Releases;
 use crate::cluster::parts::tasks::{FailedAttempt, TaskProgress, Tasks};
 use fathom_engine::run::{Depth, Keep, ShardId, ShardOrder, ShardReport, Task};
 use fathom_proto::WorkerId;

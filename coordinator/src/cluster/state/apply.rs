@@ -89,7 +89,7 @@ impl State {
         };
         let (older, dirty) = self.members.ask(id, poll);
         self.dirty += dirty;
-        effects.extend(older.map(|poll| Effect::Reply(poll.request, Reply::Orders(Vec::new(), None))));
+        effects.extend(older.map(|poll| Effect::Reply(poll.request, Reply::Commands(Vec::new(), None))));
     }
 
     /// Starts to end the run: see [`Shutdown::begin`](crate::cluster::parts::Shutdown::begin).
@@ -108,7 +108,7 @@ impl State {
         }
         self.lose_stalled(now, effects);
         for poll in self.members.take_expired(now, MAX_WAIT) {
-            effects.push(Effect::Reply(poll.request, Reply::Orders(Vec::new(), None)));
+            effects.push(Effect::Reply(poll.request, Reply::Commands(Vec::new(), None)));
         }
         if now.since(self.commit.saved()) > SAVE_EVERY {
             self.save(now, effects);

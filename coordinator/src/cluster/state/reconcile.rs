@@ -37,7 +37,7 @@ impl State {
             self.plan_owners(now);
         }
         if self.ending().is_none() {
-            self.order_copies(now, effects);
+            self.command_copies(now, effects);
             self.make_room_ahead(now, effects);
         }
         self.order_to_leave();
@@ -146,7 +146,7 @@ impl State {
     }
 
     /// Commands copies of the files that have too few holders.
-    fn order_copies(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+    fn command_copies(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let mut files = self.dirty.take_copies();
         if self.dirty.take_targets() {
             files.append(&mut self.files.take_under_replicated());
@@ -284,7 +284,7 @@ impl State {
             let news = reads && poll.version != self.holder_map.version();
             let holders = news.then(|| self.holders());
             self.members.answered(id);
-            effects.push(Effect::Reply(poll.request, Reply::Orders(commands, holders)));
+            effects.push(Effect::Reply(poll.request, Reply::Commands(commands, holders)));
         }
         effects.extend(notes);
     }

@@ -156,15 +156,15 @@ impl State {
             self.strike(now, id, effects);
         }
         for task in self.audits.hear(id, &underway, now, 3 * self.rules.heartbeat) {
-            effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
+            effects.push(note_of(NoteKind::CommandLost, Some(id), task, None));
         }
         for task in lost {
             self.set_waiting(task, now);
-            effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
+            effects.push(note_of(NoteKind::CommandLost, Some(id), task, None));
         }
         for task in lost_copies {
             self.dirty += self.files.forget_copy(task, id);
-            effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
+            effects.push(note_of(NoteKind::CommandLost, Some(id), task, None));
         }
         self.members.note_progress(now, id, progress);
         Reply::Known
@@ -190,7 +190,7 @@ impl State {
         if let Some(poll) = poll {
             let reply = match presence {
                 // The worker itself announced that it leaves, so it does not wait for the reply.
-                Presence::Left => Reply::Orders(Vec::new(), None),
+                Presence::Left => Reply::Commands(Vec::new(), None),
                 _ => Reply::Unknown,
             };
             effects.push(Effect::Reply(poll.request, reply));

@@ -1,6 +1,6 @@
 //! Tests of audits: shards are computed twice, and workers that were wrong are quarantined.
 
-use super::table::{held, id, report, task};
+use super::harness::{held, id, report, task};
 use super::*;
 use crate::cluster::parts::FileHolders;
 use crate::cluster::parts::backoff::PAUSE;

@@ -1,6 +1,6 @@
 //! Tests of files that need more copies.
 
-use super::table::{damaged, task};
+use super::harness::{damaged, task};
 use super::*;
 use crate::cluster::event::Event;
 use fathom_proto::Failure;

@@ -1,6 +1,6 @@
 //! Tests of lost and damaged files.
 
-use super::table::{damaged, id, task};
+use super::harness::{damaged, id, task};
 use super::*;
 use crate::cluster::parts::backoff::PAUSE;
 use crate::cluster::state::failures::MAX_FAILURES;

@@ -1,6 +1,6 @@
 //! Tests of commands that fail repeatedly.
 
-use super::table::{damaged, unreachable};
+use super::harness::{damaged, unreachable};
 use super::*;
 use crate::cluster::event::{Event, Millis, Progress};
 use crate::cluster::parts::Worker;
@@ -38,7 +38,7 @@ fn tasks_go_to_the_unreachable_holder() {
     let mut t = two();
     let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1, "b"));
     assert_eq!(failures, MAX_UNREACHED);
-    assert!(t.state.members()[table::id("a")].is_cut_off);
+    assert!(t.state.members()[harness::id("a")].is_cut_off);
     let (mut lines, mut left) = (Vec::new(), vec![(1, 0), (1, 1)]);
     for _ in 0..8 {
         lines.extend(t.take("b", 2));
@@ -59,7 +59,7 @@ fn third_worker_relays_unreachable_files() {
     assert!(lines.iter().any(|line| line.contains("copy 0/1 from b")), "{lines:?}");
     t.copied("c", 0, 1);
     t.tick(100);
-    assert!(!t.state.members()[table::id("a")].is_cut_off);
+    assert!(!t.state.members()[harness::id("a")].is_cut_off);
 }
 
 #[test]
@@ -72,13 +72,13 @@ fn unreachable_peer_is_retried() {
         t.beat("b", &[]);
         t.tick(1000);
     }
-    assert!(!t.state.members()[table::id("a")].is_cut_off);
+    assert!(!t.state.members()[harness::id("a")].is_cut_off);
     // One failure is now enough to mark the pair.
     let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1, "b"));
     assert_eq!(failures, 1);
     // A worker that registers again may have another address.
     t.join_with("b", 1, &[(0, 1)]);
-    assert!(!t.state.members()[table::id("a")].is_cut_off);
+    assert!(!t.state.members()[harness::id("a")].is_cut_off);
 }
 
 #[test]
@@ -110,10 +110,10 @@ fn status_names_unreachable_pairs() {
 #[test]
 fn failures_at_old_address_do_not_count() {
     let mut t = two();
-    let (file, addresses) = (table::task(0, 1), vec!["b:0".into()]);
+    let (file, addresses) = (harness::task(0, 1), vec!["b:0".into()]);
     let former = || Failure::Unreachable { file, addresses: addresses.clone(), message: "gone".into() };
     assert!(fail_until_spared(&mut t, "a", &former) > MAX_UNREACHED);
-    assert!(t.state.members()[table::id("a")].unreached.is_empty());
+    assert!(t.state.members()[harness::id("a")].unreached.is_empty());
 }
 
 /// A worker with many threads loses a peer: all its tasks fail at once.
@@ -127,8 +127,8 @@ fn simultaneous_failures_count_once() {
     for shard in given {
         t.failed("a", 1, shard, 1, unreachable(0, 15, "b"));
     }
-    let worker = &t.state.members()[table::id("a")];
-    assert_eq!((worker.strikes, worker.unreached[&table::id("b")].failures()), (1, 1));
+    let worker = &t.state.members()[harness::id("a")];
+    assert_eq!((worker.strikes, worker.unreached[&harness::id("b")].failures()), (1, 1));
     assert!(worker.backoff_until <= Millis(t.now) && !worker.is_cut_off);
 }
 
@@ -141,7 +141,7 @@ fn stuck_worker_is_lost() {
     let start = t.now;
     let mut commands = Vec::new();
     let mut told = None;
-    while t.state.members().get(table::id("a")).is_some_and(Worker::is_alive) {
+    while t.state.members().get(harness::id("a")).is_some_and(Worker::is_alive) {
         t.beat("a", &[(1, shard)]);
         t.beat("b", &[]);
         commands.extend(t.tick(1000));
@@ -156,7 +156,7 @@ fn stuck_worker_is_lost() {
 /// The log of a worker grows although its tasks are stuck; an audit has no other progress than its cosets.
 #[test]
 fn log_writes_are_not_progress() {
-    let working = Progress { underway: vec![table::task(1, 0)], ..Progress::default() };
+    let working = Progress { underway: vec![harness::task(1, 0)], ..Progress::default() };
     let logged = Progress { usage: Usage { written_bytes: 8192, ..Usage::default() }, ..working.clone() };
     assert!(!logged.has_moved_since(&working));
     let written = Progress { usage: Usage { written_bytes: 1 << 20, ..Usage::default() }, ..working.clone() };
@@ -171,7 +171,7 @@ fn slow_worker_is_not_lost() {
     let mut t = two();
     t.take("a", 1);
     for cosets in 0..4 {
-        let progress = Progress { cosets, underway: vec![table::task(1, 0)], ..Progress::default() };
+        let progress = Progress { cosets, underway: vec![harness::task(1, 0)], ..Progress::default() };
         let session = t.sessions["a"];
         t.ask("a", |request| Event::Heartbeat(request, session, progress));
         for _ in 0..STALL.as_secs() - 10 {
@@ -181,7 +181,7 @@ fn slow_worker_is_not_lost() {
             t.tick(1000);
         }
     }
-    assert!(t.state.members()[table::id("a")].is_alive());
+    assert!(t.state.members()[harness::id("a")].is_alive());
 }
 
 /// Each kind of failure that is retried has a bound.
@@ -192,11 +192,11 @@ fn backoff_grows_with_failures_in_a_row() {
         let mut t = two();
         let failures = fail_until_spared(&mut t, "a", failure);
         assert_eq!(failures, MAX_STRIKES);
-        let rest = |t: &Table| t.state.members()[table::id("a")].backoff_until.0 - t.now;
+        let rest = |t: &Table| t.state.members()[harness::id("a")].backoff_until.0 - t.now;
         assert!(rest(&t) > REST.as_millis() as u64 - 3000);
         // Each failure after a backoff doubles the next backoff, up to a limit.
         for _ in 0..8 {
-            t.now = t.state.members()[table::id("a")].backoff_until.0 + 1;
+            t.now = t.state.members()[harness::id("a")].backoff_until.0 + 1;
             t.beat("a", &[]);
             t.beat("b", &[]);
             t.tick(0);
@@ -215,11 +215,11 @@ fn success_resets_failures_in_a_row() {
         t.tick(PAUSE.as_millis() as u64);
         t.failed("a", 0, 0, attempt, Failure::Stopped);
     }
-    assert_eq!(t.state.members()[table::id("a")].strikes, MAX_STRIKES - 1);
+    assert_eq!(t.state.members()[harness::id("a")].strikes, MAX_STRIKES - 1);
     t.take("a", 1);
     t.tick(PAUSE.as_millis() as u64);
     t.made("a", 0, 0, MAX_STRIKES);
-    assert_eq!(t.state.members()[table::id("a")].strikes, 0);
+    assert_eq!(t.state.members()[harness::id("a")].strikes, 0);
     t.apply(Event::Tick);
 }
 

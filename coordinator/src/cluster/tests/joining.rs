@@ -50,7 +50,7 @@ fn late_registration_is_ignored() {
     assert_ne!(second, first);
     let late = ["a <- refused a later registration of this worker has arrived first"];
     assert_eq!(t.join_again("a", (7, 1)), late);
-    assert_eq!(t.state.members().of_session(second), Some(table::id("a")));
+    assert_eq!(t.state.members().of_session(second), Some(harness::id("a")));
     // Another process starts its numbers again.
     assert_eq!(t.join_again("a", (8, 1)), ["a <- registered, keeps 0"]);
     assert_eq!(t.state.members().of_session(second), None);

@@ -44,7 +44,7 @@ fn unread_layers_are_retired() {
         let holders = "holders 1: a|b 2: a|b";
         assert_eq!(t.take("a", 1), [format!("a <- retire 0, make 3/0 #1.1, {holders}")]);
         assert_eq!(t.take("b", 1), [format!("b <- retire 0, make 3/1 #1.1, {holders}")]);
-        assert_eq!(t.state.files().contains(table::task(0, 0)), keep == Keep::All);
+        assert_eq!(t.state.files().contains(harness::task(0, 0)), keep == Keep::All);
         let keeps = match keep {
             Keep::Last | Keep::Two => "a <- registered, keeps 1 2 3",
             Keep::All => "a <- registered, keeps 0 1 2 3",
@@ -71,7 +71,7 @@ fn absent_worker_gets_no_commands() {
     t.join("b");
     t.leave("b");
     t.sessions.remove("b");
-    assert_eq!(t.at_depth(4).state.members()[table::id("b")].commands, []);
+    assert_eq!(t.at_depth(4).state.members()[harness::id("b")].commands, []);
 }
 
 #[test]

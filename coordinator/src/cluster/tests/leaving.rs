@@ -86,11 +86,11 @@ fn draining_survives_a_new_session() {
     t.join("b");
     t.drain("host-a");
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
-    assert!(t.state.members()[table::id("a")].draining);
+    assert!(t.state.members()[harness::id("a")].draining);
     // A worker that has left and is started again is no longer drained.
     t.leave("a");
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
-    assert!(!t.state.members()[table::id("a")].draining);
+    assert!(!t.state.members()[harness::id("a")].draining);
 }
 
 #[test]

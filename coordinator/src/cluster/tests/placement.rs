@@ -1,6 +1,6 @@
 //! Tests of the assignment of shards to workers.
 
-use super::table::{id, task};
+use super::harness::{id, task};
 use super::*;
 use crate::cluster::event::Millis;
 use crate::cluster::parts::PARTS;

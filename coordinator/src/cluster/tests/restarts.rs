@@ -1,6 +1,6 @@
 //! Tests of a coordinator that comes back with its journal.
 
-use super::table::{held, report};
+use super::harness::{held, report};
 use super::*;
 use crate::cluster::event::{Effect, Event, Reply, RequestId};
 use crate::cluster::state::Past;
@@ -8,7 +8,7 @@ use crate::cluster::state::Past;
 /// Returns a journal in which depth 0 is committed and held by a and b, and a has computed shard 0 of depth
 /// 1.
 fn past() -> Past {
-    let worker = |name: &str| (table::id(name), format!("host-{name}"), format!("{name}:1"));
+    let worker = |name: &str| (harness::id(name), format!("host-{name}"), format!("{name}:1"));
     Past {
         counts: vec![20],
         workers: vec![worker("a"), worker("b")],
@@ -95,7 +95,7 @@ fn reports_of_another_epoch_are_ignored() {
     t.take("b", 1);
     let attempt = Some(fathom_proto::Attempt { epoch: 1, number: 1 });
     let result = Ok(fathom_proto::Done::Made(report(1, 1)));
-    let late = fathom_proto::Outcome { task: table::task(1, 1), attempt, result };
+    let late = fathom_proto::Outcome { task: harness::task(1, 1), attempt, result };
     assert_eq!(t.outcome("b", late), ["b <- known"]);
 }
 
@@ -139,7 +139,7 @@ fn map_versions_of_earlier_epochs_are_invalid() {
             Event::TakeCommands { request: RequestId(99), session, tasks: 1, version: number },
         );
         let told = effects.iter().find_map(|effect| match effect {
-            Effect::Reply(_, Reply::Orders(commands, holders)) if !commands.is_empty() => {
+            Effect::Reply(_, Reply::Commands(commands, holders)) if !commands.is_empty() => {
                 Some(holders.is_some())
             }
             _ => None,

@@ -1,6 +1,6 @@
 //! Tests of the coordinator's cost in the largest runs: an event must not examine all shards.
 
-use super::table::{id, report};
+use super::harness::{id, report};
 use super::*;
 use crate::cluster::event::{Command, Effect, Event, Millis, Progress, Registration, Reply, RequestId};
 use crate::cluster::state::digest_of;
@@ -42,7 +42,7 @@ impl Large {
             };
             match reply {
                 Reply::Registered { session, .. } => self.sessions[at].0 = session,
-                Reply::Orders(commands, holders) => {
+                Reply::Commands(commands, holders) => {
                     self.sessions[at].1 = holders.map_or(self.sessions[at].1, |holders| holders.version);
                     self.commands.extend(commands.into_iter().map(|order| (at, order)));
                 }

@@ -1,6 +1,6 @@
 //! Tests of layers in a file system that all workers share.
 
-use super::table::{damaged, task};
+use super::harness::{damaged, task};
 use super::*;
 use fathom_engine::run::Keep;
 

@@ -1,10 +1,10 @@
 //! Tests of commands that are given, lost, late or failed.
 
-use super::table::{damaged, task, unreachable};
+use super::harness::{damaged, task, unreachable};
 use super::*;
 use crate::cluster::event::{Event, Millis};
+use crate::cluster::page_view::ShardStory;
 use crate::cluster::parts::TaskProgress;
-use crate::cluster::view::ShardStory;
 use fathom_engine::run::ShardId;
 use fathom_layer::Digest;
 use fathom_proto::{Attempt, Copied, Done, Failure, Outcome};
@@ -32,7 +32,7 @@ fn late_reports_are_ignored() {
     assert_eq!(t.made("b", 0, 0, 1), ignored("b"));
     assert_eq!(t.made("a", 0, 0, 2), ignored("a"));
     let attempt = Some(Attempt { epoch: 0, number: 1 });
-    let result = Ok(Done::Made(table::report(0, 0)));
+    let result = Ok(Done::Made(harness::report(0, 0)));
     assert_eq!(t.outcome("a", Outcome { task: task(0, 0), attempt, result }), ignored("a"));
     t.sessions.insert("c".into(), t.sessions["a"]);
     t.leave("a");
@@ -201,7 +201,7 @@ fn confirmed_contradiction_ends_the_run() {
 fn contradiction_waits_for_worker_in_backoff() {
     let mut t = busy();
     t.join("b");
-    t.state.rest_until(table::id("b"), Millis(t.now + 20_000));
+    t.state.rest_until(harness::id("b"), Millis(t.now + 20_000));
     for attempt in [1, 2] {
         let failure = Failure::Contradiction("too many".into());
         assert_eq!(t.failed("a", 0, 0, attempt, failure), ["a <- known"]);
@@ -224,7 +224,7 @@ fn conflicting_reports_of_one_shard_end_the_run() {
     assert_eq!(t.leave("a"), ["a <- known"]);
     t.join("b");
     assert_eq!(t.take("b", 1), ["b <- make 0/0 afresh #1.2, holders"]);
-    let mut other = table::report(0, 0);
+    let mut other = harness::report(0, 0);
     other.checksums.reverse();
     other.checksums.push(other.checksums[0]);
     let (attempt, result) = (t.attempt(2), Ok(Done::Made(other)));
@@ -242,7 +242,7 @@ fn copy_does_not_answer_a_task() {
     let (attempt, result) = (t.attempt(1), Ok(Done::Copied(Copied { bytes: 1, digest: Digest([0; 32]) })));
     assert_eq!(t.outcome("a", Outcome { task: task(0, 0), attempt, result }), ["a <- known"]);
     assert!(is_waiting(&t, 0, 0));
-    let result = Ok(Done::Made(table::report(0, 0)));
+    let result = Ok(Done::Made(harness::report(0, 0)));
     assert_eq!(t.outcome("a", Outcome { task: task(0, 0), attempt: None, result }), ["a <- known"]);
     assert!(is_waiting(&t, 0, 0));
 }

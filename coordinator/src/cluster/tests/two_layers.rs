@@ -1,7 +1,7 @@
 //! Tests of runs that keep two layers: files that are no longer read are released while a layer is
 //! computed.
 
-use super::table::{damaged, held, report, task};
+use super::harness::{damaged, held, report, task};
 use super::*;
 use crate::cluster::event::Ending;
 use crate::cluster::parts::{FIRST_ATTEMPT, PARTS};
@@ -122,7 +122,7 @@ fn agreeing_third_worker_counts_as_audit() {
 fn shard_with_released_source_is_waited_for() {
     let mut t = given_back();
     assert_eq!(t.leave("a"), ["a <- known"]);
-    assert_eq!(t.state.waiting_for().into_iter().collect::<Vec<_>>(), [table::id("a")]);
+    assert_eq!(t.state.waiting_for().into_iter().collect::<Vec<_>>(), [harness::id("a")]);
     assert!(t.state.files().missing().contains(&task(2, 0)));
     assert_eq!(t.made("b", 2, 1, 1), ["b <- known"]);
     assert_eq!(t.take("b", 2), [""; 0]);
@@ -208,7 +208,7 @@ fn shards_ahead_of_releases_are_limited() {
 /// Returns a journal in which a has computed shard 0 of depth 2, and its source was released; 0/1 still
 /// exists.
 fn past() -> Past {
-    let worker = |name: &str| (table::id(name), format!("host-{name}"), format!("{name}:1"));
+    let worker = |name: &str| (harness::id(name), format!("host-{name}"), format!("{name}:1"));
     let files = [held(0, 1, "b"), held(1, 0, "a"), held(1, 1, "b"), held(2, 0, "a")];
     Past {
         counts: vec![20, 20],
@@ -260,7 +260,7 @@ fn wrong_producer_of_released_shard_ends_the_run() {
         // There is nothing against a, so its shard stays.
         t.take("a", 1);
         t.audited("a", 2, 1, 2);
-        assert!(t.state.ending().is_none() && t.state.members()[table::id("b")].is_set_aside);
+        assert!(t.state.ending().is_none() && t.state.members()[harness::id("b")].is_set_aside);
         assert!(t.state.files().contains(task(2, 0)));
     }
     for is_audited in [false, true] {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::cluster::event::{Event, Millis, Note, NoteKind, Progress};
+use crate::cluster::page_view::{News, states};
 use crate::cluster::status::ClusterStatus;
-use crate::cluster::view::{News, states};
 use fathom_engine::run::Depth;
 use fathom_proto::Attempt;
 

@@ -1,7 +1,7 @@
 //! The number of states at each depth: known, or counted for the first depths and extrapolated from there.
 
 use crate::estimate::first_counts;
-use crate::forecast::expected;
+use crate::forecast::expected_growth;
 use anyhow::Result;
 use fathom_command::bad_input;
 use fathom_puzzle::Metric;
@@ -14,7 +14,7 @@ use serde::Serialize;
 pub enum GrowthSource {
     /// The number of states at each depth is known.
     Known,
-    /// The first depths were counted, the others are extrapolated ([`expected`]).
+    /// The first depths were counted, the others are extrapolated ([`expected_growth`]).
     Modelled,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn growth(space: &Space) -> Result<(Vec<f64>, GrowthSource)> {
         first_counts(space, u32::MAX).into_iter().take_while(|&count| count > 0).collect();
     let all = u64::try_from(space.states()).expect("a planned space has fewer than 2^64 states");
     let is_complete = counted.iter().sum::<u64>() == all;
-    let rest = expected::growth(&counted, all, space.incoming_moves().len());
+    let rest = expected_growth::growth(&counted, all, space.incoming_moves().len());
     if rest.is_empty() && !is_complete {
         return Err(bad_input!(
             "the growth of {} cannot be predicted from its first {} depths. Drop --workers",

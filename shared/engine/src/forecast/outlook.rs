@@ -1,9 +1,9 @@
-//! Predicts how long a running search still takes. [`expected`](crate::forecast::expected) predicts its
+//! Predicts how long a running search still takes. [`expected_growth`](crate::forecast::expected) predicts its
 //! growth.
 //!
 //! The time of a depth is assumed to be proportional to its pulls. The finished depths give the factor.
 
-use crate::forecast::expected::growth;
+use crate::forecast::expected_growth::growth;
 use crate::forecast::growth::known;
 use crate::journal::LayerRow;
 use crate::task::expand::{COMPLETION_CHECKS, NEARLY_FULL};

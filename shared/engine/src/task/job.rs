@@ -1,7 +1,7 @@
 //! The data of a run that threads need to do its tasks. It is the same for all tasks.
 
 use crate::run::budget::Budget;
-use crate::run::{Geometry, Lookback, RunManifest, ShardOrder, tables};
+use crate::run::{Geometry, Lookback, RunManifest, ShardOrder, saved_tables};
 use crate::task::{Cache, Kernel, Layer, Resources, Union, Watched};
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
@@ -149,10 +149,10 @@ impl Job {
         let id = manifest.fingerprint;
         let graph = match graph {
             Some(graph) => {
-                tables::keep(tables, id, &graph, disk);
+                saved_tables::keep(tables, id, &graph, disk);
                 graph
             }
-            None => Arc::new(builders.install(|| tables::cosets(tables, id, space, colouring, disk))?),
+            None => Arc::new(builders.install(|| saved_tables::cosets(tables, id, space, colouring, disk))?),
         };
         geometry.check_graph(&graph)?;
         let method = match kernel {

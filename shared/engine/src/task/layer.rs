@@ -1,7 +1,7 @@
 //! A whole layer, open for reading.
 
 use crate::run::{ShardCut, ShardId, ShardOrder};
-use crate::task::window::{Next, Window};
+use crate::task::layer_window::{Next, Window};
 use fathom_kernel::Bits;
 use fathom_layer::evict::evict;
 use fathom_layer::{Digest, Disk, Imports, LayerError, LayerFile, ReadAhead, Stored};

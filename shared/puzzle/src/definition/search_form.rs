@@ -3,7 +3,7 @@
 
 use super::{Definition, DefinitionError, Groupoid};
 use crate::puzzle::Counted;
-use crate::up_to_rotation::UpToFree;
+use crate::up_to_free_moves::UpToFree;
 use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
 use fathom_algebra::permutation::gcd;
 use fathom_algebra::{

@@ -435,7 +435,7 @@ pub(crate) fn joined(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bound::upper::{Certificate, UpperError};
+    use crate::bound::upper_bound::{Certificate, UpperError};
     use fathom_kernel::reference::Distances;
     use fathom_puzzle::{Board, Metric};
     use fathom_space::{Labels, Space};

@@ -1,7 +1,7 @@
 //! Carries out the coordinator's commands that concern files.
 
 use crate::cluster::driver::{Shared, Worker};
-use crate::cluster::fetch::whole;
+use crate::cluster::peer_client::whole;
 use crate::cluster::session::Input;
 use anyhow::Result;
 use fathom_command::failpoint;

@@ -43,7 +43,7 @@ fn registered(session: u64) -> Input {
 }
 
 fn answered(number: u64, session: u64, commands: Vec<Command>, holders: Option<Holders>) -> Input {
-    Input::OrdersAnswered { number, session, known: true, commands, holders }
+    Input::CommandsAnswered { number, session, known: true, commands, holders }
 }
 
 /// Returns a session of one thread that has started and has sent its first request for commands.

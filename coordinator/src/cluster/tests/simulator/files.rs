@@ -1,7 +1,7 @@
 //! The files of a simulated worker, or of all workers.
 
 use crate::cluster::state::digest_of;
-use crate::cluster::tests::table::report;
+use crate::cluster::tests::harness::report;
 use fathom_engine::run::{ShardReport, Task};
 use fathom_layer::Digest;
 use fathom_proto::Failure;

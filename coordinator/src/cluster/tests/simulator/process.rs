@@ -5,7 +5,7 @@ use super::network::{Call, Request, Work};
 use crate::cluster::event::{Held, MadeShard, Millis};
 use crate::cluster::parts::FileHolders;
 use crate::cluster::state::{Past, Rules, State, digest_of};
-use crate::cluster::tests::table::{report, task};
+use crate::cluster::tests::harness::{report, task};
 use fathom_engine::run::{Keep, ShardOrder, ShardReport, Task};
 use fathom_proto::WorkerId;
 use fathom_worker::cluster::holders::Holders;

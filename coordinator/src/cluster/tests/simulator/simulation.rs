@@ -16,7 +16,7 @@ use crate::cluster::parts::PARTS;
 use crate::cluster::parts::{Presence, Worker as WorkerState};
 use crate::cluster::service::message_of_holders;
 use crate::cluster::state::Rules;
-use crate::cluster::tests::table::{report, rules};
+use crate::cluster::tests::harness::{report, rules};
 use fathom_engine::run::{Keep, Lookback, ShardId, ShardOrder, ShardReport, Task};
 use fathom_proto::{Copied, Done, Failure, Session as SessionNumber, StoredFile, WorkerId};
 use fathom_worker::cluster::holders::Holders;

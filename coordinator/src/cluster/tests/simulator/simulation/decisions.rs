@@ -219,7 +219,7 @@ impl Simulation {
         if sender.worker == usize::MAX {
             return;
         }
-        if let Reply::Orders(commands, _) = &reply {
+        if let Reply::Commands(commands, _) = &reply {
             self.check_orders(sender.worker, commands);
         }
         let passes = self.cuts.passes(Host::Coordinator, Host::Worker(sender.worker), self.now);
@@ -245,7 +245,7 @@ impl Simulation {
             Reply::Registered { session, needed, .. } => {
                 Input::Registered { session: session.0, heartbeat: self.coordinator.rules.heartbeat, needed }
             }
-            Reply::Orders(commands, holders) => Input::OrdersAnswered {
+            Reply::Commands(commands, holders) => Input::CommandsAnswered {
                 number,
                 session,
                 known,
@@ -257,7 +257,7 @@ impl Simulation {
             },
             _ if is_leaving => return Answer::Left,
             _ if number != 0 => {
-                Input::OrdersAnswered { number, session, known, commands: Vec::new(), holders: None }
+                Input::CommandsAnswered { number, session, known, commands: Vec::new(), holders: None }
             }
             _ if is_report => Input::ReportAnswered { session, known },
             _ => Input::HeartbeatAnswered { session, known },

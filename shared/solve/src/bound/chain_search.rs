@@ -9,7 +9,7 @@
 use crate::bound::cover::{Cover, NotBounded};
 use crate::bound::stage::SolvingOrder;
 use crate::bound::stage_pairs::{Joined, joined};
-use crate::bound::upper::{Ball, Certificate, UpperError, by_cuts, certified};
+use crate::bound::upper_bound::{Ball, Certificate, UpperError, by_cuts, certified};
 use fathom_puzzle::Board;
 use rustc_hash::FxHashMap;
 use std::ops::Range;

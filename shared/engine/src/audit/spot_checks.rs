@@ -1,10 +1,10 @@
 //! Spot checks: before the search commits a layer, it checks some states of its newest layers against the
 //! puzzle's moves.
 
+use super::kept_layers::{FinishedLayer, KeptLayers};
 use super::layer::OnDisk;
-use super::layer_files::{FinishedLayer, KeptLayers};
 use super::plain_states::{Plain, State};
-use super::{Contradiction, plain_of, renamed, statements};
+use super::{Contradiction, distance_laws, plain_of, renamed};
 use crate::run::RunManifest;
 use crate::task::{Layer, Words};
 use anyhow::{Context, Result};
@@ -126,7 +126,7 @@ impl SpotChecks {
                 let lookup = kept.look_ahead(std::iter::empty())?;
                 looked_at += 1;
                 if let (_, Some(contradiction)) =
-                    statements::check(&self.plain, &lookup, &state, Some(*depth))?
+                    distance_laws::check(&self.plain, &lookup, &state, Some(*depth))?
                 {
                     found = Some(contradiction);
                     break 'looking;

@@ -106,7 +106,7 @@ pub fn workers(journal: &Journal) -> Result<Vec<(WorkerId, String, String)>> {
 
 /// Records that a worker is quarantined: an audit has shown that its results were wrong, so it gets no more
 /// tasks.
-pub fn quarantined(journal: &mut Journal, worker: WorkerId) -> Result<()> {
+pub fn quarantine(journal: &mut Journal, worker: WorkerId) -> Result<()> {
     journal.change(|change| {
         let database = change.database();
         database.execute("CREATE TABLE IF NOT EXISTS quarantined (worker BLOB PRIMARY KEY)", [])?;

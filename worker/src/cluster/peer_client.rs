@@ -33,7 +33,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_secs(20);
 /// Time limit for the beginning of a response: the peer may have to answer many others first.
 const TURN: Duration = Duration::from_secs(120);
-/// Number of concurrent requests to one peer. The peer allows [more](super::exchange::ANSWERS_OF_ONE) on a
+/// Number of concurrent requests to one peer. The peer allows [more](super::peer_server::ANSWERS_OF_ONE) on a
 /// connection.
 const REQUESTS_AT_ONCE: usize = 6;
 /// Number of requests into which the cosets of one peer are divided, so that several threads on both sides

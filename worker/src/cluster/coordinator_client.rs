@@ -1,6 +1,6 @@
 //! Calls to the coordinator, repeated while it cannot be reached.
 
-use crate::cluster::fetch::said;
+use crate::cluster::peer_client::said;
 use anyhow::{Result, anyhow};
 use backon::{Backoff, BackoffBuilder, ExponentialBuilder};
 use fathom_command::bad_input;

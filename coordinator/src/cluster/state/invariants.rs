@@ -1,4 +1,4 @@
-//! The invariants of a state between events. Tests call [`State::check`] after each event.
+//! The invariants of a state between events. Tests call [`State::invariants`] after each event.
 
 use crate::cluster::event::Millis;
 use crate::cluster::parts::{Commit, HolderMap};

@@ -5,12 +5,12 @@
 //! shards 0 and 1 of depth 0 are held by a and b. Tests compare all lines. Notes for the log are omitted,
 //! unless `notes` is set.
 
-use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{
     Command, Effect, Event, Held, Holding, Millis, Progress, Registration, Reply, RequestId,
 };
 use crate::cluster::parts::FIRST_ATTEMPT;
 use crate::cluster::parts::FileHolders;
+use crate::cluster::report_bounds::Bounds;
 use crate::cluster::state::{Past, Rules, State, digest_of};
 use fathom_engine::run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
 use fathom_layer::{Digest, Totals};
@@ -379,7 +379,7 @@ impl Table {
             }
             Reply::Unknown => "unknown".into(),
             Reply::Known => "known".into(),
-            Reply::Orders(commands, holders) => {
+            Reply::Commands(commands, holders) => {
                 let mut words: Vec<String> = commands.iter().map(order).collect();
                 if let Some(holders) = holders {
                     self.versions.insert(who.into(), holders.version);

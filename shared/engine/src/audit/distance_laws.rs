@@ -11,7 +11,7 @@
 //! The proof does not use how f was found. With all layers kept and all states checked, an audit relies on
 //! these statements only.
 
-use super::layer_files::{KeptLayers, Lookup};
+use super::kept_layers::{KeptLayers, Lookup};
 use super::plain_states::{Plain, State};
 use anyhow::Result;
 

@@ -6,20 +6,20 @@ use crate::commands::progress::coordinator::{DisplayOptions, ServedDisplay};
 use crate::commands::result;
 use crate::commands::run_presence::RunPresence;
 use anyhow::{Context, Result, anyhow};
+use fathom_command::activity::doing;
 use fathom_command::bad_input;
-use fathom_command::doing::doing;
 use fathom_command::exit::said_by_system;
 use fathom_command::interrupt::tell_of_stop;
 use fathom_command::shell;
 use fathom_command::terminal_line;
-use fathom_coordinator::cluster::bounds::Bounds;
-use fathom_coordinator::cluster::commands::Commands;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
+use fathom_coordinator::cluster::journal_tables;
+use fathom_coordinator::cluster::report_bounds::Bounds;
 use fathom_coordinator::cluster::serve::Coordinator;
 use fathom_coordinator::cluster::service::Service;
 use fathom_coordinator::cluster::state::Rules;
-use fathom_coordinator::cluster::tables;
+use fathom_coordinator::cluster::suggested_commands::Commands;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{self, LayersAt};
 use fathom_engine::run::{Geometry, Lookback, ShardOrder};
@@ -237,7 +237,8 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt, is_local: bool) ->
     /// Smaller layers of a shared store stay in memory.
     const LARGE_LAYER: u64 = 1 << 30;
     let shards = run.manifest.shards;
-    let is_ordered = tables::shard_order(&run.journal, shards).context("cannot read run.db")?.is_some();
+    let is_ordered =
+        journal_tables::shard_order(&run.journal, shards).context("cannot read run.db")?.is_some();
     if is_ordered || !run.visited()?.layers.is_empty() {
         return Ok(());
     }
@@ -263,7 +264,7 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt, is_local: bool) ->
     };
     geometry.check_graph(&graph)?;
     let order = ShardOrder::by_bisection(&graph, geometry.cut, ShardOrder::MAX_BYTES);
-    tables::save_shard_order(&mut run.journal, &order).context("cannot write run.db")
+    journal_tables::save_shard_order(&mut run.journal, &order).context("cannot write run.db")
 }
 
 /// Returns where the layers of the run are. Returns an error if the run has layers elsewhere.

@@ -6,8 +6,8 @@
 //! inverse of c fixes these tiles. Each such word of up to twice the radius is such a pair. If single words
 //! solve all states of the stage, its number of moves is exact.
 
-use crate::bound::chain::Chain;
 use crate::bound::stage::{SolvingOrder, Stage};
+use crate::bound::stage_chain::Chain;
 use crate::bound::stage_pairs::{Joined, can_be_joined, joined};
 use crate::bound::{Cover, NormalForms, NotBounded};
 use fathom_algebra::Permutation;

@@ -1,7 +1,7 @@
 //! When a search makes spot checks, and what it does with their results.
 
 use super::Search;
-use crate::audit::spot::{Row, SpotChecks};
+use crate::audit::spot_checks::{Row, SpotChecks};
 use crate::journal::Files;
 use crate::run::{Depth, Keep, ShardReport};
 use crate::task::Layer;

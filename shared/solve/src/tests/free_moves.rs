@@ -131,7 +131,7 @@ fn scrambles_reach_states_without_inverse_moves() {
         let directory = tempfile::tempdir().unwrap();
         let run = run(question, &directory.path().join("run"), None);
         assert!(!run.space.is_closed_under_inverses());
-        let mut kept = KeptLayers::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
+        let mut kept = LayerDistances::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
         let words = SpaceWords::new(&model, &run.space);
         // Forwards from the solved state, by products of elements.
         let solved = model.product(&[]);
@@ -242,7 +242,7 @@ fn free_and_fixed_cubes_have_equal_layers() {
     let question = question("2x2x2 whole", Some(Metric::Multi), None);
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
-    let mut kept = KeptLayers::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
+    let mut kept = LayerDistances::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
     let (held, free) = (&HELD[0], &FREE[0]);
     let words = SpaceWords::new(free, &run.space);
     let mut search = Bidirectional::new(held, 1 << 30);

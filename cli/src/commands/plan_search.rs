@@ -2,8 +2,8 @@
 //! large.
 
 use anyhow::{Error, Result};
+use fathom_command::activity::doing;
 use fathom_command::bad_input;
-use fathom_command::doing::doing;
 use fathom_engine::run::SpaceSpec;
 use fathom_report::text::{grouped, many};
 use fathom_space::{Base, Plan, PlanError, Space};

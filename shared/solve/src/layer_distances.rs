@@ -1,10 +1,10 @@
 //! Reads the distances of states from the layers that a run has kept.
 
 use anyhow::{Context, Result};
+use fathom_engine::coset_graph::within;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, LayerRow};
-use fathom_engine::run::{Depth, Geometry, ShardId, tables};
-use fathom_engine::tables::within;
+use fathom_engine::run::{Depth, Geometry, ShardId, saved_tables};
 use fathom_engine::task::Store;
 use fathom_layer::{Digest, Disk, LayerError, LayerFile, Stored};
 use fathom_space::{Colouring, CosetGraph, CosetId, Space};
@@ -14,7 +14,7 @@ use std::collections::hash_map::Entry;
 /// The layers of a run whose files exist. A file is opened and checked when a state of its shard is first
 /// looked up; after that, each lookup reads one coset.
 #[derive(Debug)]
-pub struct KeptLayers<'d> {
+pub struct LayerDistances<'d> {
     graph: CosetGraph,
     geometry: Geometry,
     store: Store<'d>,
@@ -24,7 +24,7 @@ pub struct KeptLayers<'d> {
     digests: FxHashMap<Depth, Vec<Digest>>,
 }
 
-impl<'d> KeptLayers<'d> {
+impl<'d> LayerDistances<'d> {
     /// Opens the kept layers of a run. Returns `None` if the run has no store of its own, because workers
     /// hold all layers.
     ///
@@ -36,7 +36,7 @@ impl<'d> KeptLayers<'d> {
         };
         let definition = &run.manifest;
         let make = |space: &Space, colouring: &Colouring| {
-            tables::cosets_for_reading(&run.path, definition.fingerprint, space, colouring)
+            saved_tables::cosets_for_reading(&run.path, definition.fingerprint, space, colouring)
         };
         let (graph, geometry) = within(definition, memory_bytes, make)?;
         let (store, visited) = (Store::at(&store, disk)?, run.visited()?);

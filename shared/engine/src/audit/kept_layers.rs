@@ -2,10 +2,10 @@
 
 use super::layer::{KeptLayer, OnDisk, Place};
 use super::plain_states::State;
+use crate::coset_graph::within;
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow};
-use crate::run::{Lookback, tables};
-use crate::tables::within;
+use crate::run::{Lookback, saved_tables};
 use crate::task::Store;
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
@@ -66,7 +66,7 @@ impl KeptLayers {
         }
         let definition = &run.manifest;
         let make = |space: &Space, colouring: &Colouring| {
-            tables::cosets_for_reading(&run.path, definition.fingerprint, space, colouring)
+            saved_tables::cosets_for_reading(&run.path, definition.fingerprint, space, colouring)
         };
         let (graph, geometry) = within(definition, memory_bytes, make)?;
         let graph = Arc::new(graph);
