@@ -35,7 +35,7 @@ use fathom_command::terminal_line::tell;
 use fathom_worker::arguments::WorkerArguments;
 use std::path::PathBuf;
 
-/// Enumerates the whole state space of a permutation puzzle, breadth first, exactly.
+/// Count the states of a permutation puzzle at every distance from solved, by exhaustive breadth-first search.
 #[derive(Debug, Parser)]
 #[command(name = "fathom", version, long_version = fathom_worker::version::long(), max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
@@ -102,15 +102,15 @@ fn print_suggestion(error: &clap::Error) {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Enumerate a puzzle's state space (resumes an interrupted run; reports a finished one)
+    /// Count the states at each distance (resumes an interrupted run; shows the result of a finished one)
     Run(RunArguments),
     /// Resume an interrupted run
     Resume(ResumeArguments),
-    /// Commit a layer whose shards were computed with 'fathom worker task'
+    /// Finish a layer whose shards were computed with 'fathom worker task'
     Merge(MergeArguments),
-    /// Coordinate a run on many hosts (resumes it if it exists)
+    /// Run a search on many hosts, as its coordinator (resumes an existing run)
     Serve(ServeArguments),
-    /// Compute shards for a coordinator
+    /// Work for a coordinator, on one host of a cluster
     Worker(WorkerArguments),
     /// Show a run's progress
     Status(StatusArguments),
@@ -118,7 +118,7 @@ pub(crate) enum Command {
     Ls(ListArguments),
     /// List the workers of a coordinator
     Workers(WorkersArguments),
-    /// Have a worker leave once other workers have copies of its files
+    /// Retire a worker once other workers have copies of its files
     Drain(DrainArguments),
     /// Stop a coordinator and its workers; the run can be resumed
     Stop(StopArguments),
@@ -128,17 +128,17 @@ pub(crate) enum Command {
     Page(PageArguments),
     /// Write a run's results: a web page, or for a paper, a spreadsheet or the OEIS
     Report(ReportArguments),
-    /// Read a run's layers and recount them; or check the certificate of an upper bound
+    /// Check that a run's files match its result, or check the certificate of an upper bound
     Verify(VerifyArguments),
-    /// Spot-check a run's layers against properties that every distance must satisfy
+    /// Spot-check a run's layers against the puzzle's moves, independently of the search
     Audit(AuditArguments),
-    /// Show what a search would need, without running it
+    /// Predict the time, memory and disk space a search would need
     Plan(PlanArguments),
-    /// List the puzzles that have a name
+    /// List the built-in puzzles
     Puzzles(PuzzlesArguments),
     /// Identify the group that a puzzle's moves generate, or test and factor elements
     Group(GroupArguments),
-    /// Describe the shapes of Square-1, and shortest ways between them
+    /// Describe the shapes of Square-1 and the shortest paths between them
     Shapes(ShapesArguments),
     /// Rewrite a sequence with rotations as one for a puzzle with a fixed orientation
     Convert(ConvertArguments),
@@ -213,7 +213,7 @@ pub(crate) struct BenchArguments {
     /// A ratio above 1 means that this build is faster.
     #[arg(long, value_name = "PATH")]
     pub(crate) against: Option<PathBuf>,
-    /// With --against: the arguments of 'fathom run', instead of five boards
+    /// With --against: arguments of 'fathom run' to measure instead of the five default boards
     #[arg(last = true, value_name = "RUN", requires = "against")]
     pub(crate) run: Vec<String>,
     /// Print JSON

@@ -45,7 +45,7 @@ pub(crate) enum Command {
     /// Compute shards of one layer in a run's directory, without a coordinator
     #[command(after_help = TASK_EXAMPLES)]
     Task(TaskArguments),
-    /// Check every checksum in a worker's store, and count again
+    /// Check every checksum in a worker's store and recount the states
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArguments),
     /// List or remove the files of runs in a worker's store
@@ -64,19 +64,19 @@ pub(crate) struct JoinArguments {
     /// Name of this worker [default: the host name]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) name: Option<String>,
-    /// Address on which other workers connect; port 0 picks a free port
+    /// Address to listen on for other workers; port 0 picks a free port
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0", value_parser = to_listen_on)]
     pub(crate) listen: SocketAddr,
     /// Address given to other workers, as HOST or HOST:PORT [default: the address of --listen, or the one
     /// that the coordinator sees]
     #[arg(hide_short_help = true, long, value_name = "HOST")]
     pub(crate) advertise: Option<Reached>,
-    /// Time for which calls to the coordinator may fail before this worker gives up, for example 15min
+    /// How long to keep trying to reach the coordinator before giving up, for example 15min
     #[arg(hide_short_help = true, long, value_name = "TIME", default_value = "15min", allow_hyphen_values = true, value_parser = humantime::parse_duration)]
     pub(crate) patience: Duration,
     #[command(flatten)]
     pub(crate) resources: ResourceArguments,
-    /// When cosets fetched from other workers exceed three quarters of the memory for layers: spill (write
+    /// What to do when data fetched from other workers fills three quarters of the layer memory: spill (write
     /// them to disk) or refetch (drop the oldest and fetch them again, better if the network is as fast as
     /// the disk)
     #[arg(hide_short_help = true, long, alias = "beyond-memory", value_name = "POLICY", default_value_t)]

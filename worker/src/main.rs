@@ -12,7 +12,7 @@ use fathom_worker::settings::Settings;
 use fathom_worker::{commands, process, version};
 use std::process::ExitCode;
 
-/// Computes shards for a coordinator, or from files to files.
+/// Computes shards for a coordinator or, without one, from files to files.
 #[derive(Debug, Parser)]
 #[command(name = "fathom-worker", version, long_version = version::long(), max_term_width = 100)]
 struct Arguments {

@@ -65,31 +65,31 @@ impl FromStr for Bounded {
 #[derive(Debug, Args)]
 pub(crate) struct BoundArguments {
     /// A board such as 3x4, all boards with sides from MIN to MAX such as 2..8, square1, another puzzle (see
-    /// 'fathom puzzles'; its default is --refine 2), or a file
+    /// 'fathom puzzles'; --refine 2 by default), or a file
     #[arg(value_name = "PUZZLE|MIN..MAX")]
     pub(crate) bounded: Bounded,
-    /// Also print the columns v_k of the paper: the arrangements that end with each line, columns first
+    /// Also print how many arrangements end with each line, columns first (v_k in the paper)
     #[arg(long, conflicts_with = "upper", help_heading = OUTPUT)]
     pub(crate) by_last_line: bool,
     /// What counts as one move of a board: multi (any rotation of a line) or single (a shift by one cell)
     /// [default: multi]
     #[arg(long)]
     pub(crate) metric: Option<Metric>,
-    /// Enumerate all states within this many moves, or fewer if memory is short, and count only words whose
-    /// factors of that length are the first of their state
+    /// Get a better lower bound by enumerating all states within this many moves and not counting
+    /// sequences known to be redundant; larger takes more memory
     #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MAX_LETTERS))]
     pub(crate) refine: Option<u32>,
-    /// Bound from above: solve every state in stages, each in as few moves as its words allow; without --chain
-    /// a search finds good stages
+    /// Prove an upper bound, by solving every state in stages; without --chain,
+    /// good stages are searched for
     #[arg(long, conflicts_with = "refine")]
     pub(crate) upper: bool,
-    /// Stages of a board as lists of the tiles that are solved after them, for example "0-3;0-7;0-15"
+    /// Stages to use with --upper: the tiles that are solved after each, for example "0-3;0-7;0-15"
     #[arg(long, value_name = "LIST;LIST;...", requires = "upper")]
     pub(crate) chain: Option<String>,
-    /// Seconds to search for stages; the cheapest stages are always tried
+    /// Time limit for the search for stages, in seconds; the cheapest stages are always tried
     #[arg(long, value_name = "SECONDS", requires = "upper", conflicts_with = "chain", default_value_t = 60, value_parser = value_parser!(u64).range(1..=MAX_SECONDS))]
     pub(crate) time: u64,
-    /// Combine two words of up to this many moves, or fewer if memory is short, to words of a stage
+    /// Length of the move sequences that are combined to solve a stage; larger gives better bounds but takes more memory
     #[arg(long, value_name = "MOVES", requires = "upper", default_value_t = 4, value_parser = value_parser!(u32).range(1..=MAX_LETTERS))]
     pub(crate) radius: u32,
     /// Memory for the states within --refine or --radius moves, for example 8GiB [default: 90 % of the

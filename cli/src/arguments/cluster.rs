@@ -15,23 +15,23 @@ use std::time::Duration;
 /// The options of a coordinator.
 #[derive(Debug, Args)]
 pub(crate) struct ClusterArguments {
-    /// Address on which workers connect
+    /// Address to listen on for workers
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7400", value_parser = to_listen_on)]
     pub(crate) listen: SocketAddr,
     /// Number of workers that must store each file before its task counts as done
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = value_parser!(u32).range(1..=16))]
     pub(crate) replicas: u32,
-    /// Time without a heartbeat after which a worker counts as lost, for example 30s
+    /// Declare a worker lost after this long without a heartbeat, for example 30s
     #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "TIME", default_value = "30s", allow_hyphen_values = true, value_parser = lease)]
     pub(crate) lease: Duration,
     /// Stop after this depth
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
-    /// Share of the run's time for shards that are computed a second time by another worker and compared; 0
-    /// for none
+    /// Fraction of computing time spent on catching faulty workers, by recomputing shards on a second worker; 0
+    /// turns this off
     #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "SHARE", default_value = "2%", allow_hyphen_values = true, value_parser = share)]
     pub(crate) audit: u32,
-    /// Workers remove the run's files from their stores when the run is complete
+    /// Delete the run's files from the workers' stores when the run is complete
     ///
     /// The results stay with the coordinator. A worker that is not connected at the end keeps its files;
     /// 'fathom worker clean' removes them.
@@ -70,7 +70,7 @@ pub(crate) struct StatusArguments {
     /// Print JSON
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
-    /// Refresh every two seconds, until the run is complete or no process works on it
+    /// Refresh every two seconds, until the run is complete or no process is working on it
     #[arg(long)]
     pub(crate) watch: bool,
     #[command(flatten)]
@@ -101,7 +101,7 @@ pub(crate) struct WorkersArguments {
 pub(crate) struct DrainArguments {
     /// The coordinator, as HOST:PORT
     pub(crate) coordinator: String,
-    /// The worker, by its name or the beginning of its id
+    /// The worker, by its name or an id prefix
     pub(crate) worker: String,
     #[command(flatten)]
     pub(crate) access: AccessArguments,
@@ -118,7 +118,7 @@ pub(crate) struct StopArguments {
 #[derive(Debug, Args)]
 pub(crate) struct LogsArguments {
     /// Directories of the run and of workers' stores, which are searched for logs; or a coordinator as
-    /// HOST:PORT, whose new log lines are printed as they appear
+    /// HOST:PORT, whose log is followed
     #[arg(required = true, value_name = "DIR|HOST:PORT")]
     pub(crate) dirs: Vec<PathBuf>,
     /// Only lines about this depth
@@ -127,7 +127,7 @@ pub(crate) struct LogsArguments {
     /// Only lines about this shard
     #[arg(long, value_name = "S")]
     pub(crate) shard: Option<u32>,
-    /// Only lines about this worker, by its name or the beginning of its id
+    /// Only lines about this worker, given by its name or an id prefix
     #[arg(long, value_name = "WORKER")]
     pub(crate) worker: Option<String>,
     /// Print JSON lines even to a terminal

@@ -19,7 +19,7 @@ pub(crate) struct HttpArguments {
     /// PEM private key of the certificate; the file must be readable only by you
     #[arg(long, hide_short_help = true, value_name = "FILE", requires = "http_tls_cert")]
     pub(crate) http_tls_key: Option<PathBuf>,
-    /// Keep the page up for this time after the run has ended, for example 1h; Ctrl-C ends it earlier
+    /// Keep serving the page for this long after the run has ended, for example 1h, or until Ctrl-C
     #[arg(long, hide_short_help = true, value_name = "TIME", allow_hyphen_values = true, value_parser = humantime::parse_duration, requires = "http")]
     pub(crate) http_linger: Option<Duration>,
 }

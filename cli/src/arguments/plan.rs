@@ -29,10 +29,10 @@ pub(crate) struct PlanArguments {
     /// Print JSON
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
-    /// File for the plan, which must not exist yet, for 'fathom run --plan'
+    /// Write the plan to this new file, for 'fathom run --plan'
     #[arg(long, short = 'o', value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) output: Option<PathBuf>,
-    /// Number of workers of a cluster
+    /// Predict for a cluster with this many workers
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=MAX_WORKERS))]
     pub(crate) workers: Option<u32>,
     /// Network speed of each worker in bits per second, in each direction, for example 25G
@@ -48,7 +48,7 @@ pub(crate) struct PlanArguments {
     /// Number of workers that store each file
     #[arg(long, value_name = "R", requires = "workers", default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
     replicas: u32,
-    /// Number of shards of each layer [default: by the size of the space]
+    /// Number of shards of each layer [default: depends on the size of the space]
     #[arg(long, requires = "workers", value_parser = value_parser!(u32).range(1..=MAX_SHARDS))]
     pub(crate) shards: Option<u32>,
 }

@@ -29,7 +29,7 @@ pub(crate) struct PuzzlesArguments {
 pub(crate) struct GroupArguments {
     /// A board such as 3x4, a puzzle such as 2x2x2 (see 'fathom puzzles'), or a file
     pub(crate) puzzle: String,
-    /// Generate with only these moves, for example V1,H2^2: moves of the puzzle, their powers, and the spare
+    /// Use only these generators, for example V1,H2^2: moves of the puzzle, their powers, and the derived
     /// moves of a file
     #[arg(long, value_name = "LIST")]
     pub(crate) moves: Option<String>,
@@ -50,13 +50,13 @@ pub(crate) struct GroupQuestion {
     /// List the strong generating set
     #[arg(long)]
     pub(crate) strong_generators: bool,
-    /// Print the cycles and the order of an element: moves "V1*H2^-1", cycles "(1,2,3)", or tiles row by row
+    /// Print the cycles and order of an element, given as moves "V1*H2^-1", cycles "(1,2,3)", or tiles row by row
     #[arg(long, value_name = "ELEMENT")]
     pub(crate) element: Option<String>,
-    /// Write a state as a product of moves: tiles row by row, cycles, or other moves
+    /// Write a state as a product of moves; the state is given as tiles row by row, cycles or moves
     #[arg(long, value_name = "STATE")]
     pub(crate) factor: Option<String>,
-    /// Test whether moves lead to a state, and say why not: exit code 0 if they do, 1 if not
+    /// Test whether a state is reachable, and if not, say why; exits with 0 if it is, 1 if not
     #[arg(long, value_name = "STATE")]
     pub(crate) contains: Option<String>,
 }
@@ -68,18 +68,18 @@ pub(crate) struct GroupQuestion {
 pub(crate) struct ShapesArguments {
     /// The puzzle: square1
     pub(crate) puzzle: String,
-    /// Shape to describe, with a shortest way to it
+    /// Shape to describe, with a shortest path to it
     pub(crate) shape: Option<String>,
-    /// Start of the way [default: the solved shape]
+    /// Start of the path [default: the solved shape]
     #[arg(long, value_name = "SHAPE", requires = "shape")]
     pub(crate) from: Option<String>,
-    /// What the way minimises: twist (twists) or face (twists and turns of layers) [default: twist]
+    /// What the path minimises: twist (twists) or face (twists and turns of layers) [default: twist]
     #[arg(long, requires = "shape")]
     pub(crate) metric: Option<Metric>,
     /// List the shapes up to turns
     #[arg(long, conflicts_with = "shape")]
     pub(crate) list: bool,
-    /// SVG file for drawings of the shape and the way to it, or of all shapes up to turns
+    /// SVG file for drawings of the shape and the path to it, or of all shapes up to turns
     #[arg(long, short, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) output: Option<PathBuf>,
     /// Print JSON
@@ -106,7 +106,7 @@ pub(crate) struct SolveArguments {
     /// The state
     #[arg(index = 2)]
     pub(crate) state: String,
-    /// The state is given as moves, such as "V1 H2^-1" or "R U2 F'"
+    /// STATE is a sequence of moves that leads to it from solved, such as "V1 H2^-1" or "R U2 F'"
     #[arg(long)]
     pub(crate) scramble: bool,
     /// Number tiles from 1, in input and output
@@ -115,7 +115,7 @@ pub(crate) struct SolveArguments {
     /// Find all shortest solutions, up to --limit
     #[arg(long)]
     pub(crate) all: bool,
-    /// Maximum number of solutions of --all
+    /// Maximum number of solutions to print with --all
     #[arg(long, value_name = "N", requires = "all", default_value_t = 100, value_parser = value_parser!(u32).range(1..))]
     limit: u32,
     /// Memory limit, for example 2GiB [default: 90 % of the available memory]

@@ -23,10 +23,10 @@ pub(super) const MAX_SHARDS: i64 = 16_384;
 pub(crate) struct OnDoneArguments {
     /// Shell command to run when the run ends, for example to send a message
     ///
-    /// The result is in its environment: FATHOM_STATUS (complete, max-depth, stopped or failed), FATHOM_RUN,
+    /// The result is passed in environment variables: FATHOM_STATUS (complete, max-depth, stopped or failed), FATHOM_RUN,
     /// FATHOM_SPACE, FATHOM_METRIC, FATHOM_STATES, FATHOM_DEPTH (the last depth), FATHOM_GOD_NUMBER (if
     /// complete), FATHOM_INVERSE_CLOSED (false if distances are one-way), FATHOM_SECONDS, FATHOM_DIGEST,
-    /// FATHOM_ERROR (if failed). The command runs before the time of --http-linger starts.
+    /// FATHOM_ERROR (if failed). The command runs before the --http-linger period begins.
     #[arg(long, value_name = "COMMAND", hide_short_help = true, help_heading = ADVANCED)]
     pub(crate) on_done: Option<String>,
 }
@@ -63,13 +63,13 @@ impl SearchArguments {
 /// How a new run is created.
 #[derive(Debug, Args)]
 pub(crate) struct BeginArguments {
-    /// The run's directory [default: PUZZLE-METRIC in the directory of --runs]
+    /// The run's directory [default: PUZZLE-METRIC below --runs]
     ///
-    /// With --track or --labels the default name also has a letter for each label, or a hash if there are
+    /// With --track or --labels, the default name also includes a letter for each label, or a hash if there are
     /// more than 24 labels.
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
-    /// Parent directory of runs without --dir
+    /// Parent directory of runs started without --dir
     #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "DIR", env = "FATHOM_DIR", hide_env_values = true, default_value = "runs")]
     pub(crate) runs: PathBuf,
     /// Use the plan in this file, written by 'fathom plan --output'
@@ -82,18 +82,18 @@ pub(crate) struct BeginArguments {
     #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_parser = value_parser!(u32).range(1..=MAX_SHARDS))]
     pub(crate) shards: Option<u32>,
     /// Layers to keep: last (the last two; three while one is computed), two (never more than two) or all
-    /// (compressed, for solving and auditing) [default: last; two if disk space is short; all if the
+    /// (every layer, compressed; needed by 'audit --exhaustive' and to solve from the run) [default: last; two if disk space is short; all if the
     /// puzzle has moves without inverses]
     #[arg(long, value_name = "LAYERS")]
     pub(crate) keep: Option<Keep>,
-    /// Count classes up to symmetry and inversion even in a large space
+    /// Also count classes up to symmetry and inversion in large spaces
     ///
     /// In spaces of up to 10^9 states they are always counted.
     #[arg(long, hide_short_help = true, help_heading = ADVANCED)]
     pub(crate) inverse_classes: bool,
-    /// Record the depths of the states in this file, or on standard input if it is '-'
+    /// Report at which depth each of these states is found; FILE has one state per line ('-' for standard input)
     ///
-    /// One state per line, as tiles row by row. The depths are written to watched.csv in the run's directory.
+    /// States are written as tiles, row by row. The depths are written to watched.csv in the run's directory.
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = ADVANCED)]
     pub(crate) watch_states: Option<PathBuf>,
 }
@@ -104,9 +104,9 @@ pub(crate) struct RunArguments {
     pub(crate) space: SpaceArguments,
     #[command(flatten)]
     pub(crate) begin: BeginArguments,
-    /// Directory in which the layers get a directory of their own [default: the run's directory]
+    /// Put the layers on another disk: in a subdirectory of this directory [default: the run's directory]
     ///
-    /// An existing run knows where its layers are.
+    /// Needed only when the run is created: the run remembers where its layers are.
     #[arg(long, value_name = "DIR", hide_short_help = true, help_heading = ADVANCED)]
     pub(crate) store: Option<PathBuf>,
     /// Search with this many worker processes on this machine
@@ -134,7 +134,7 @@ pub(crate) struct ResumeArguments {
 pub(crate) struct MergeArguments {
     /// The run's directory
     pub(crate) dir: PathBuf,
-    /// Depth of the layer; merging a merged layer changes nothing
+    /// Depth of the layer; merging a layer twice is harmless
     #[arg(long, value_name = "D")]
     pub(crate) depth: u32,
     /// Print JSON
@@ -176,8 +176,8 @@ pub(crate) struct CompareArguments {
 pub(crate) struct ReportArguments {
     /// The run's directory
     pub(crate) dir: PathBuf,
-    /// html (a page with everything), md, latex (a table), svg (the plot), csv, json, or oeis (a b-file and
-    /// its data line) [default: by the suffix of the file, or html]
+    /// html (the full report), md, latex (a table), svg (the plot), csv, json, or oeis (a b-file and
+    /// its data line) [default: from the file extension, else html]
     #[arg(long, short)]
     pub(crate) format: Option<Format>,
     /// File to write, which must not exist yet [default: standard output]
@@ -187,11 +187,11 @@ pub(crate) struct ReportArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    /// The run's directory, the file of a certificate, or a coordinator as HOST:PORT whose workers check
+    /// The run's directory, a certificate file, or a coordinator as HOST:PORT, whose workers then check
     /// their files
     #[arg(value_name = "DIR|FILE|HOST:PORT")]
     pub(crate) dir: PathBuf,
-    /// Memory for a certificate of joined stages, for example 8GiB [default: 90 % of the available memory]
+    /// Memory limit for checking a certificate with joined stages, for example 8GiB [default: 90 % of the available memory]
     #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
     memory: Option<u64>,
     /// Print JSON

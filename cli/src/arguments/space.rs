@@ -14,25 +14,25 @@ use std::path::Path;
 pub(crate) struct SpaceArguments {
     /// A board such as 3x4, a puzzle such as pancake:8 (see 'fathom puzzles'), or a file
     ///
-    /// A board is written as ROWSxCOLUMNS. 'fathom puzzles' lists the puzzles that have a name.
+    /// A board is written as ROWSxCOLUMNS. 'fathom puzzles' lists the built-in puzzles.
     #[arg(value_name = "PUZZLE")]
     puzzle: String,
-    /// What counts as one move: multi, single or given; for square1 face or twist [default: by the puzzle]
+    /// What counts as one move: multi, single or given; for square1 face or twist [default: depends on the puzzle]
     ///
     /// multi: any rotation of a line, or any power of a listed move (half-turn metric of cubes, also "htm").
     /// single: a shift by one cell, or a listed move or its inverse (quarter-turn metric, also "qtm").
     /// given: only the listed moves. For square1, face counts turns of a layer and twists, and twist counts
     /// only twists. The default is multi for boards, twisty puzzles, and files of twsearch, ksolve and
-    /// cubing.js; face for square1; given for other files.
+    /// cubing.js; face for square1; given for everything else.
     #[arg(long, value_name = "M")]
     metric: Option<Metric>,
-    /// Use only these moves of the metric, for example V1,H2^-1
+    /// Use only these moves, for example V1,H2^-1
     #[arg(long, value_name = "LIST")]
     moves: Option<String>,
     /// Rotations of the whole puzzle cost nothing
     ///
-    /// For 2x2x2, 3x3x3-corners, 3x3x3-edges and dino. For 2x2x2 this is the default, unless moves, tiles or
-    /// labels are chosen: these are named for the cube with one corner fixed.
+    /// Only for 2x2x2, 3x3x3-corners, 3x3x3-edges and dino. The default for 2x2x2, except with --moves, --track or
+    /// --labels, which refer to the cube with one corner fixed.
     #[arg(long, hide_short_help = true, help_heading = ADVANCED)]
     free_rotations: bool,
     /// Distinguish only these tiles, numbered from 0 row by row, for example 0-3,8; all others are alike
@@ -46,7 +46,7 @@ pub(crate) struct SpaceArguments {
     labelled: bool,
     /// Omit the pieces of an orbit
     ///
-    /// An orbit is called a set in twsearch. May be repeated.
+    /// twsearch calls an orbit a set. May be repeated.
     #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "ORBIT")]
     omit: Vec<String>,
     /// Ignore the orientations of the pieces of an orbit

@@ -61,7 +61,7 @@ fn text(space: &str, audit: &Audit, options: Options) -> String {
     let mut text = format!("{space}: {how}\n\n{}\n", table.trim_end());
     if let Some(AtLarge { checked, in_layers, wrong, excluded }) = &audit.at_large {
         text += &format!(
-            "\n{} from the whole space: {} in the layers above, {} in none, {} wrong",
+            "\n{} sampled from the whole space: {} found in the kept layers, {} in none of them, {} wrong",
             many(*checked, "state"),
             HumanCount(*in_layers),
             HumanCount(checked - in_layers),

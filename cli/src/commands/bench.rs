@@ -22,7 +22,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
-/// The axes of the cosets of 3x3, 2x5, 3x4, 2x6, 4x4, 3x5 and 2x7, and whether the last axis is halved.
+/// The coset axes of 3x3, 2x5, 3x4, 2x6, 4x4, 3x5 and 2x7, and whether the last axis is halved.
 const SHAPES: [(&[u32], bool); 7] = [
     (&[6, 6, 6], true),
     (&[120, 120], false),

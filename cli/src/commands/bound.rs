@@ -112,13 +112,13 @@ fn searched(args: &BoundArguments, cover: &Cover, space: &str) -> Result<Certifi
                 least = *moves;
                 let solved: Vec<String> = solved.iter().map(ToString::to_string).collect();
                 let moves = many((*moves).into(), "move");
-                format!("at most {moves}, with {} {pieces} solved", solved.join(", "))
+                format!("at most {moves}, with {} {pieces} solved after each stage", solved.join(", "))
             }
             Some(_) => "no improvement".into(),
             None => "no complete chain".into(),
         };
         output::remark(&format!(
-            "{name}, {}, words of up to {}, stages of up to {} states, {} tried: {found}",
+            "{name}, {}, sequences of up to {}, stages of up to {} states, {} tried: {found}",
             tried.order,
             many(tried.longest as u64, "move"),
             grouped(&tried.table.into()),
@@ -249,7 +249,7 @@ fn text(board: Board, metric: Metric, bounds: &LowerBounds, by_last_line: bool) 
     line(bounds.parity, "arrangements of each parity");
     if let Some(refined) = &bounds.refined {
         let by = format!(
-            "words whose subwords of up to {} are normal forms ({} in the automaton)",
+            "counting sequences without redundant parts of up to {} ({} in the automaton)",
             many(refined.depth.into(), "move"),
             many(refined.automaton as u64, "state")
         );

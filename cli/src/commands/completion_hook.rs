@@ -51,7 +51,7 @@ pub(crate) fn after(args: &OnDoneArguments, run: &Path, is_stopped: bool, end: R
     };
     match shell.env("FATHOM_STATUS", status).status() {
         Ok(status) if status.success() => {}
-        Ok(status) => output::warning(&format!("the --on-done command exited with {status}")),
+        Ok(status) => output::warning(&format!("the --on-done command failed: {status}")),
         Err(error) => output::warning(&format!("cannot start the --on-done command: {error}")),
     }
     end

@@ -164,7 +164,7 @@ pub(crate) fn group(args: &GroupArguments) -> Result<()> {
         let reason = why_not(&puzzle.group(), &state);
         return match reason {
             None => print(
-                "yes: it can be reached".into(),
+                "yes: the state is reachable".into(),
                 json!({ "puzzle": puzzle.name, "element": state.to_string(), "contains": true }),
             ),
             Some((reason, why)) => {

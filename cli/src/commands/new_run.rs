@@ -80,7 +80,7 @@ pub(crate) fn open_or_begin(
     }
 }
 
-/// Builds the space with the plan from a file, and returns both.
+/// Reads a plan from a file, and returns it with the space built from it.
 ///
 /// # Errors
 /// If the file is not a plan, or is a plan of another space.
@@ -126,7 +126,7 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
                 "{path} holds a run of a different puzzle named {held} (see {path}/run.toml). Choose another directory with --dir"
             ),
             false => {
-                bad_input!("{path} holds the run {held}, not {asked}. Choose another directory with --dir")
+                bad_input!("{path} already contains the run {held}, not {asked}. Choose another directory with --dir")
             }
         });
     }
@@ -140,19 +140,19 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
     }
     if let Some(shards) = args.shards.filter(|&shards| shards != there.shards) {
         return Err(bad_input!(
-            "{path} was started with {}, not {shards}, which cannot be changed. Drop --shards, or use another --dir",
+            "{path} was started with {}, which cannot be changed to {shards}. Drop --shards, or use another --dir",
             many(there.shards.into(), "shard")
         ));
     }
     if let Some(keep) = args.keep.filter(|&keep| keep != there.keep) {
         return Err(bad_input!(
-            "{path} was started with --keep {}, not {keep}, which cannot be changed. Drop --keep, or use another --dir",
+            "{path} was started with --keep {}, which cannot be changed to {keep}. Drop --keep, or use another --dir",
             there.keep
         ));
     }
     if args.inverse_classes && !there.inverse_classes {
         return Err(bad_input!(
-            "{path} was started without --inverse-classes, which cannot be changed. Drop --inverse-classes, or use another --dir"
+            "{path} was started without --inverse-classes, which cannot be turned on later. Drop --inverse-classes, or use another --dir"
         ));
     }
     if let Some(file) = &args.watch_states {
@@ -160,7 +160,7 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
         let states = watch::read(file, &directory.space)?;
         if !watched.iter().map(|state| &state.tiles).eq(&states) {
             return Err(bad_input!(
-                "{path} was not started with the watched states of {}, which cannot be changed. Drop --watch-states, or use another --dir",
+                "{path} was started with other watched states than those in {}; they cannot be changed. Drop --watch-states, or use another --dir",
                 file.display()
             ));
         }
@@ -176,7 +176,7 @@ fn require_same_store(run: &RunDirectory, store: &Path) -> Result<()> {
         return Ok(());
     }
     Err(bad_input!(
-        "the layers of the run in {} are {} and cannot be moved. Drop --store, or use another --dir",
+        "the layers of the run in {} are stored {} and cannot be moved. Drop --store, or use another --dir",
         run.path.display(),
         there.map_or("on its workers".into(), |there| format!("in {}", there.display()))
     ))
@@ -217,7 +217,7 @@ pub(crate) fn require_room(
         Peak { keep, max_depth, threads, shards, workers }.bytes(space, plan)
     };
     let free = free_bytes(place)?.min(args.search.disk_limit.unwrap_or(u64::MAX));
-    // Counting the states up to a depth takes some milliseconds, and usually the disk can hold all states.
+    // Counting the states up to a depth takes a few milliseconds, and usually the disk can hold them all anyway.
     if args.search.max_depth.is_some() && peak_to(None, by_default) <= free {
         return Ok(asked);
     }
@@ -241,12 +241,11 @@ pub(crate) fn require_room(
         _ => String::new(),
     };
     Err(bad_input!(
-        "{} needs up to {} of disk{two}, but {} are free at {}{}, {} bytes too few. Free some space, use another disk with --dir or --store, or reduce the run with --track, --labels or --max-depth",
+        "{} needs up to {} of disk space{two}, but only {} are available at {}{}. Free some space, use another disk with --dir or --store, or reduce the run with --track, --labels or --max-depth",
         space.slug(),
         HumanBytes(needed),
         HumanBytes(free),
         place.display(),
-        limit.unwrap_or_default(),
-        HumanCount(needed - free)
+        limit.unwrap_or_default()
     ))
 }

@@ -160,9 +160,9 @@ fn one_text(estimate: &Estimate, memory: Option<u64>) -> String {
         _ => String::new(),
     };
     format!(
-        "memory: {}, besides the page cache{cache}
+        "memory: {}, plus page cache{cache}
 peak disk use: {}{two}
-time: about {} with {} (a dense pull takes {:.1} us here; the growth is an estimate)",
+time: about {} with {} ({:.1} us per dense pull, measured here; the growth is estimated)",
         HumanBytes(estimate.memory_bytes),
         HumanBytes(estimate.disk_peak_bytes),
         seconds(estimate.seconds),
@@ -181,7 +181,7 @@ fn cluster_text(forecast: &Forecast) -> String {
     };
     let idle = match forecast.idle_threads() {
         0 => String::new(),
-        idle => format!(", leaving {} idle; use more shards with --shards", many(idle, "thread")),
+        idle => format!(", leaving {} idle; raise --shards to use them", many(idle, "thread")),
     };
     let growth = match forecast.growth {
         GrowthSource::Known => "known",
@@ -189,7 +189,7 @@ fn cluster_text(forecast: &Forecast) -> String {
     };
     let dense = match workers {
         1 => String::new(),
-        _ => format!("each dense layer is sent {:.1} times in all\n", forecast.layers_sent),
+        _ => format!("each dense layer crosses the network {:.1} times in total\n", forecast.layers_sent),
     };
     let spill_policy = match forecast.spill_policy {
         None => String::new(),
@@ -207,9 +207,9 @@ fn cluster_text(forecast: &Forecast) -> String {
         "cluster: {} of {}, each with {} Gbit/s, {} GB/s of disk, {} of memory{copies}
 shards: {}{idle}
 growth: {growth}
-memory per worker: {}, and {} for layers and cosets from other workers
+memory per worker: {}, plus {} for layers and cosets from other workers
 peak disk use per worker: {}
-{dense}sent per worker: {}, and as much received; {} in all
+{dense}sent per worker: {}, and the same amount received; {} in total
 {spill_policy}time: about {}, limited by {}",
         many(workers.into(), "worker"),
         many(threads as u64, "thread"),

@@ -63,7 +63,7 @@ fn too_large(spec: &SpaceSpec, space: &Space) -> Error {
         help.push("search a named part: 3x3x3-corners, 3x3x3-edges or 3x3x3-positions".into());
     }
     bad_input!(
-        "{} {} has {} states, too many to search: at one bit per state up to {}, a layer takes {}. You can {}; 'fathom solve' finds shortest solutions of single states without enumerating all",
+        "{} {} has {} states, too many to search: even at one bit per state, reduced by {}, a layer would take {}. You can {}; 'fathom solve' finds shortest solutions of individual states without a full search",
         space.puzzle().name,
         space.metric(),
         grouped(states),

@@ -177,7 +177,7 @@ fn print(
     let solutions = match &solutions[..] {
         [one] if !args.all => format!("solution: {one}"),
         all => {
-            let or_more = if *more { " and more" } else { "" };
+            let or_more = if *more { " (and more)" } else { "" };
             let lines: String = all.iter().map(|solution| format!("\n    {solution}")).collect();
             format!("solutions: {}{or_more}{lines}", all.len())
         }

@@ -169,7 +169,7 @@ fn said(process: &ProcessRow) -> String {
         .peak_anonymous_bytes
         .map_or("an unknown amount of memory".into(), |bytes| HumanBytes(bytes).to_string());
     format!(
-        "process: version {}, kernel {}, {}{processor}, {:.1} s; memory limit {}, of which {} for layers in the page cache; peak use of the process {peak}",
+        "process: version {}, kernel {}, {}{processor}, {:.1} s; memory limit {}, of which {} for layers in the page cache; peak memory use {peak}",
         process.version,
         process.kernel,
         many(process.threads as u64, "thread"),

@@ -13,22 +13,22 @@ pub struct AccessArguments {
     /// --tls-ca
     #[arg(long, value_name = "DIR", env = "FATHOM_KEYS", hide_env_values = true)]
     pub keys: Option<PathBuf>,
-    /// File with the secret that all processes of a run share; must be readable only by its owner
+    /// File with the secret shared by all processes of a run; must be readable only by its owner
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub token_file: Option<PathBuf>,
-    /// This process's certificate, with its chain, as PEM
+    /// Certificate of this process with its chain, in PEM format
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub tls_cert: Option<PathBuf>,
-    /// Private key of the certificate, as PEM; must be readable only by its owner
+    /// Private key of the certificate, in PEM format; must be readable only by its owner
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub tls_key: Option<PathBuf>,
-    /// Authority that must have signed the certificates of all peers, including callers, as PEM
+    /// CA certificate, in PEM format, that must have signed the certificates of all peers and clients
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub tls_ca: Option<PathBuf>,
-    /// Name that the certificates of called processes must have [default: fathom]
+    /// Name expected in the certificates of the servers this process connects to [default: fathom]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub tls_name: Option<String>,
-    /// Communicate with other machines without token and TLS
+    /// Communicate with other machines without a token or TLS
     #[arg(long)]
     pub insecure: bool,
 }

@@ -64,7 +64,7 @@ pub enum ConnectError {
         refusal: Refusal,
     },
     /// The options of this side do not permit the call. Another attempt would fail too.
-    #[error("cannot call {address}: {reason}")]
+    #[error("cannot connect to {address}: {reason}")]
     Unfit {
         /// The address as it was given.
         address: String,

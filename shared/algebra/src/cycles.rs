@@ -1,5 +1,5 @@
 //! Cycle notation, reading and writing: `(1,2,3)(4,5)` as in the literature and `[[1,2,3],[4,5]]` as some
-//! programs write it. Points are counted from 1; commas or blanks separate them; `()` is the identity.
+//! programs write it. Points are numbered from 1 and separated by commas or spaces; `()` is the identity.
 //!
 //! In an oriented permutation a point may be followed by the amount that is added to the orientation of the
 //! piece that leaves it: `(1,2+1,3+2)` carries the piece on cell 1 to cell 2 unturned, the piece on cell 2 to

@@ -10,7 +10,7 @@ pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, St
             ("orbit", format!("it carries point {} to point {}, which is not in its orbit", from + 1, to + 1))
         }
         NonMembership::Parity { orbits } if orbits.len() == group.orbits().len() => {
-            ("parity", "it is an odd permutation, and all generators are even".into())
+            ("parity", "it is an odd permutation, but all generators are even".into())
         }
         NonMembership::Parity { orbits } => {
             let orbits = numbers(orbits.into_iter());
@@ -40,12 +40,12 @@ pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, St
             };
             let blocks = numbers(blocks.into_iter());
             let what = format!("{points}the pieces of orbit {blocks}");
-            ("parity", format!("in total, it permutes {what} oddly, but all generators permute them evenly"))
+            ("parity", format!("its combined parity on {what} is odd, but that of every generator is even"))
         }
         NonMembership::Together { orbits } => {
             let orbits = numbers(orbits.into_iter());
             let why = format!(
-                "no moves act like this on the orbits {orbits} together, but some do if any one of these orbits is ignored"
+                "no sequence of moves acts like this on orbits {orbits} together, although it becomes possible if any one of them is ignored"
             );
             ("together", why)
         }

@@ -163,6 +163,6 @@ fn what_states_are(space: &Space) -> String {
             free => format!("the order of the group divided by that of its {free} free moves"),
         }
     } else {
-        format!("the labelled states that a group of order {} reaches", space.group_order())
+        format!("the number of labelled states reachable under a group of order {}", space.group_order())
     }
 }

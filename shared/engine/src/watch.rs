@@ -196,7 +196,7 @@ mod tests {
         assert!(error("0 1 2 x").contains("line 1: \"x\" is not a tile"));
         assert!(error("0 1 1 3").contains("tile 1 occurs twice"));
         assert!(error("0 1 2 4").contains("there is no tile 4: tiles are numbered 0 to 3"));
-        assert!(error("# nothing\n").contains("names no states"));
+        assert!(error("# nothing\n").contains("has no states"));
         // On 3 x 3 all moves are even.
         let even = space("3x3", None);
         assert!(read_text("1 0 2 3 4 5 6 7 8", &even).unwrap_err().contains("do not lead to it"));

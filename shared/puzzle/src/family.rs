@@ -254,7 +254,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "burnt-pancake:N",
         example: "burnt-pancake:6",
-        about: "like pancake, each with a burnt side; a move flips the top 1 to N",
+        about: "like pancake, but each has a burnt side; a move flips the top 1 to N",
         states: "2^N N!",
         metric: Metric::Given,
         in_hand: None,
@@ -299,7 +299,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "lx:N",
         example: "lx:8",
-        about: "like lrx, but only L and X, which are not closed under inverses",
+        about: "like lrx, but with only L and X, so the moves are not closed under inverses",
         states: "N!",
         metric: Metric::Given,
         in_hand: None,
@@ -317,7 +317,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "2x2x2",
         example: "2x2x2",
-        about: "the pocket cube with free rotations; if moves are named, with one corner fixed (faces U R F)",
+        about: "the pocket cube with free rotations; with one corner fixed (faces U R F) if --moves, --track or --labels is given",
         states: "7! 3^6",
         metric: Metric::Multi,
         in_hand: Some(InHand { states: "8! 3^7 / 24", same_distances: true, build: cube::pocket_in_hand }),
@@ -362,7 +362,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "skewb",
         example: "skewb",
-        about: "the cube cut in halves across its corners, with four of them fixed",
+        about: "the cube cut in half along four planes, one across each diagonal; four corners are fixed",
         states: "3^4 * 4!/2 * 3^2 * 6!/2",
         metric: Metric::Multi,
         in_hand: None,
@@ -371,7 +371,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "dino",
         example: "dino",
-        about: "the cube whose eight corners turn three edges each; rotated cubes count as different",
+        about: "a cube on which each of the eight corners turns three edges; rotated cubes count as different",
         states: "12!/2",
         metric: Metric::Multi,
         in_hand: Some(InHand { states: "12! / 24", same_distances: false, build: cube::dino_in_hand }),
@@ -380,7 +380,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "compy",
         example: "compy",
-        about: "the compy cube: a dino cube whose corners turn too",
+        about: "the compy cube: a dino cube whose corners can also twist",
         states: "12!/2 * 3^8",
         metric: Metric::Multi,
         in_hand: None,
@@ -398,7 +398,7 @@ static FAMILIES: [Family; 22] = [
     Family {
         pattern: "pyraminx+tips",
         example: "pyraminx+tips",
-        about: "the same with its four tips, which turn on their own or with their corner",
+        about: "the same with its four tips, which turn by themselves or with their corner",
         states: "3^8 * 6!/2 * 2^5",
         metric: Metric::Multi,
         in_hand: None,

@@ -35,7 +35,7 @@ pub enum Format {
     Kpuzzle,
 }
 
-/// A place in a file. Lines and columns count from 1.
+/// A position in a file. Lines and columns are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The name of the file, as given.

@@ -18,7 +18,7 @@ pub enum NotationError {
     NotAMove(String),
     /// The move names a line that the board does not have.
     #[error(
-        "{word:?} refers to line {line}, but board {board} has {lines} lines in that direction, counted from 1"
+        "{word:?} refers to line {line}, but board {board} has only {lines} lines in that direction, numbered from 1"
     )]
     NoSuchLine {
         /// The move as written.

@@ -68,10 +68,10 @@ fn read_from(first: usize, text: &str, cells: usize) -> Result<Vec<usize>, Strin
 
 fn check_from(first: usize, tiles: &[usize], cells: usize) -> Result<(), String> {
     if let ([_], 2..) = (tiles, cells) {
-        return Err(format!("it is a single tile, but the puzzle has {cells}: separate tiles by blanks"));
+        return Err(format!("expected {cells} tiles, got only one: separate the tiles with spaces"));
     }
     if tiles.len() != cells {
-        return Err(format!("it has {} tiles, but the puzzle has {cells}", tiles.len()));
+        return Err(format!("expected {cells} tiles, got {}", tiles.len()));
     }
     let mut seen = vec![false; cells];
     for &tile in tiles {

@@ -135,7 +135,7 @@ pub fn caption(report: &Report, deepest: &Deepest) -> (&'static str, String) {
     (
         title,
         format!(
-            "At distance {} {what}. Each cell is written as {piece} on it, counted from 0{turned}.",
+            "At distance {} {what}. A state is written as {piece} on each cell, numbered from 0{turned}.",
             deepest.depth
         ),
     )

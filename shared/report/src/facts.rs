@@ -76,7 +76,7 @@ pub fn of_origin(report: &Report) -> Vec<Fact> {
     if !report.rows.is_empty() {
         facts.push(fact("wall time of all layers", duration(report.summary.seconds)));
     }
-    facts.push(fact("cut into", many(provenance.shards.into(), "shard")));
+    facts.push(fact("shards", many(provenance.shards.into(), "shard")));
     for process in &provenance.processes {
         let begun = UNIX_EPOCH + Duration::from_secs(process.begun);
         let processor = process.processor.as_deref().map_or_else(String::new, |name| format!(" on {name}"));

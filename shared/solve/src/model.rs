@@ -69,7 +69,7 @@ impl SolveModel {
     pub fn new(question: &SpaceSpec) -> Result<Self, ModelError> {
         let source = question.source.clone();
         let mut definition = source.definition(question.metric)?;
-        // What a search rejects is rejected here, too.
+        // Reject whatever a search rejects.
         definition.generators(definition.metric())?;
         // Pieces of different orbits never share cells, whatever their labels.
         let orbits = (0..definition.cells()).map(|cell| definition.orbit_of(cell));

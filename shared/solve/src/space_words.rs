@@ -18,14 +18,14 @@ pub struct SpaceWords<'s> {
 }
 
 impl<'s> SpaceWords<'s> {
-    /// Creates the tables for a model and the space of the same question.
+    /// Creates the tables for a model and a space that were built from the same [`SpaceSpec`].
     pub fn new(model: &SolveModel, space: &'s Space) -> Self {
         let (orientation_counts, solved) = (model.definition.orientation_counts(), model.definition.solved());
         let labels = space.piece_labels().of_pieces();
         let (mut pieces, mut letters) = (Vec::new(), Vec::new());
         let (mut tables, mut known) = (Vec::new(), FxHashMap::default());
         for cell in 0..labels.len() {
-            // Cells to which the same pieces come in the same orientations, and whose own pieces are solved
+            // Cells that the same pieces reach in the same orientations, and whose own pieces are solved
             // in the same orientation, have the same table.
             let first = (0..labels.len()).find(|&piece| space.comes_to(piece, cell));
             let key = (first, solved[cell].orientation, space.point_orbit(cell));

@@ -12,7 +12,7 @@ use fathom_puzzle::{Generator, PuzzleSpec};
 /// The maximum number of single turns that replace a power that is not itself a move.
 const MAX_TURNS: u64 = 1 << 16;
 
-/// The largest number of names of moves in a message.
+/// The maximum number of move names listed in a message.
 const MAX_LISTED: usize = 40;
 
 /// Why a text is not a state.
@@ -24,7 +24,7 @@ pub enum StateError {
     )]
     Cycles(CycleError),
     /// The text looks like tiles, but does not name each tile once.
-    #[error("{0}; tiles are numbered from 0, row by row")]
+    #[error("{0}")]
     Tiles(String),
     /// The text is tiles, but pieces of this puzzle also have orientations.
     #[error(

@@ -437,7 +437,7 @@ fn unsupported_puzzles_are_rejected() {
         labels: Labels::distinct(8),
     };
     let refused = SolveModel::new(&large).unwrap_err().to_string();
-    assert_eq!(refused, "the free moves make a group of more than 1024 elements");
+    assert_eq!(refused, "the free moves generate a group of more than 1024 elements");
     let orbit = Orbit { name: "dice".into(), cells: 100, orientations: 6 };
     let mut dice = Definition::new("dice", vec![orbit]).unwrap();
     dice.add_move("A", OrientedPermutation::parse("(1+1)", &[6; 100]).unwrap()).unwrap();

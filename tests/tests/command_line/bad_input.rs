@@ -115,7 +115,7 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
         ),
         (
             &["group", "3x3", "--contains", "0 1 2"],
-            "it has 3 tiles, but the puzzle has 9; tiles are counted from 0",
+            "it has 3 tiles, but the puzzle has 9; tiles are numbered from 0",
         ),
         (
             &["group", "3x3", "--contains", "1 2 3 4 5 6 7 8 9"],

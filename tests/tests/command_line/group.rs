@@ -126,7 +126,7 @@ fn scramble(rows: usize, columns: usize, moves: usize) -> String {
 #[test]
 fn exit_code_shows_membership_and_result_the_reason() {
     for (board, state, expected, says) in [
-        ("3x3", "(1,2,3)", true, "yes: it can be reached\n"),
+        ("3x3", "(1,2,3)", true, "yes: the state is reachable\n"),
         ("3x3", "(1,2)", false, "no: it is an odd permutation, and all generators are even\n"),
         ("3x4", "(1,2)", true, "yes"),
         ("3x4", "11 10 9 8 7 6 5 4 3 2 1 0", true, "yes"),

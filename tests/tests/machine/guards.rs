@@ -23,7 +23,7 @@ const SETUP: Setup = Setup {
 /// The labels on the cells.
 type State = Vec<u16>;
 
-/// A small puzzle, as a plain search takes it.
+/// A small puzzle, in the form a plain search needs.
 #[derive(Clone, Debug, Default)]
 struct Plain {
     solved: State,
@@ -182,8 +182,8 @@ fn guards_and_free_moves_agree_with_a_plain_search() {
     assert!(compared > 100, "{compared}");
 }
 
-/// Whether labels are in the file or given as options: a piece that looks like an excluded piece is excluded,
-/// too.
+/// A piece that looks like an excluded piece is excluded too, whether its label comes from the file or from
+/// an option.
 #[test]
 fn pieces_that_look_like_an_excluded_piece_are_excluded() {
     let mut random = fastrand::Rng::with_seed(2);
@@ -241,5 +241,5 @@ fn guarded_moves_have_no_classes_up_to_inversion() {
     let refused = fathom().args(["run", "--inverse-classes"]).arg(&path).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let said = texts(&refused).1;
-    assert!(said.contains("for its moves can be made only in some states"), "{said}");
+    assert!(said.contains("because its moves are possible only in some states"), "{said}");
 }

@@ -43,13 +43,13 @@ fn text(bounds: &SquareOneBounds) -> String {
     let [least_twistable, least] = by_shape;
     format!(
         "square1 face\n\n{kinds}\n\
-         The last of {passes} passes finds {shapes}: {states} with the middle layer unchanged.\n\
-         They need at least {twists} twists. Between twists, at most {one} turns of one layer lead to an aligned shape, and {both} of both:\n\n\
+         The last of {passes} passes finds {shapes}, which have {states} with the middle layer unchanged.\n\
+         They need at least {twists} twists. Between twists, at most {one} turns of one layer, or {both} of both layers, lead to an aligned shape:\n\n\
          {words}\n\
          God's number is at least\n\
          {counted:>4}  by words with {twists} twists\n\
-         {least_twistable:>4}  by words to each shape, for the states that can be twisted\n\
-         {least:>4}  by words to each shape, for all states",
+         {least_twistable:>4}  by counting sequences to each shape, for states that can be twisted\n\
+         {least:>4}  by counting sequences to each shape, for all states",
         passes = last.passes,
         shapes = many(last.found.shapes as u64, "aligned shape"),
         states = format_args!("{} states", grouped(&last.found.states)),

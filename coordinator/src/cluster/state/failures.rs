@@ -3,9 +3,9 @@
 //! Each kind of failure has a bound. Beyond the bound there is an alternative, or the run ends with a
 //! message:
 //!
-//! - Stopped, or copy failed: tried again after [`PAUSE`]. After [`MAX_STRIKES`] failures in a row the
+//! - Stopped, or copy failed: retried after [`PAUSE`]. After [`MAX_STRIKES`] failures in a row the
 //!   worker backs off, and others take over; each further failure doubles the backoff, up to [`MAX_BACKOFF`].
-//! - Command lost: given again immediately. The bound is that of stopped tasks.
+//! - Command lost: reissued immediately, with the same bound as stopped tasks.
 //! - Peer unreachable: the task is tried again after [`PAUSE`]. After [`MAX_UNREACHED`] failures the pair of
 //!   workers is marked for [`RETRY`]. A worker that cannot reach a file that tasks read computes nothing, and
 //!   a third worker takes a copy of that file; `status` names the pair.
@@ -18,13 +18,13 @@
 //!   contradiction too, or there is no other worker, the run ends with the message.
 //! - An audit fails: it is tried again after [`PAUSE`]. After five failures the shard is not audited, and the
 //!   log says so.
-//! - Commands that neither end nor fail, on a worker whose heart beats: its disk may hang. After [`STALL`]
-//!   without any progress the worker counts as lost, and others take over; `status` names it before.
+//! - Commands that neither end nor fail, on a worker that still sends heartbeats: its disk may hang. After [`STALL`]
+//!   without any progress the worker counts as lost, and others take over; `status` names it earlier.
 //! - Other failures: the task is tried again after [`PAUSE`], by others if there are any. After
 //!   [`MAX_FAILURES`] failures of one task the run ends with the message.
 //!
 //! A success resets the worker's count of failures in a row. Failures of a worker within [`PAUSE`] count as
-//! one, also those to reach one peer.
+//! one, including failures to reach the same peer.
 //!
 //! [`MAX_STRIKES`]: crate::cluster::parts::backoff::MAX_STRIKES
 //! [`MAX_BACKOFF`]: crate::cluster::parts::backoff::MAX_BACKOFF
@@ -42,7 +42,7 @@ use std::time::Duration;
 /// Number of failures of one task, of a kind that another attempt rarely fixes, after which the run ends.
 pub(in crate::cluster) const MAX_FAILURES: u32 = 5;
 /// Time without any progress after which a worker that has commands counts as lost. A worker that tries all
-/// holders of a file three times, each in vain, is done sooner.
+/// holders of a file three times without success gives up sooner.
 pub(in crate::cluster) const STALL: Duration = Duration::from_secs(15 * 60);
 
 impl State {
@@ -130,7 +130,7 @@ impl State {
         }
     }
 
-    /// Lets a worker back off: it gets nothing for a while, and others take over its tasks.
+    /// Makes a worker back off: it is given nothing for a while, and others take over its tasks.
     pub(super) fn rest(&mut self, now: Millis, id: WorkerId) {
         self.dirty += self.members.rest(id, now.after(REST));
     }
@@ -224,7 +224,7 @@ impl State {
         let was_held = self.files.holders(file).any(|of| of == holder);
         self.dirty += self.files.remove_holder(file, holder);
         // A file that the worker is computing or copying now is newer than the damage, and is kept: if it
-        // were deleted, a report on its way would claim that it exists.
+        // were deleted, a report in flight would claim that it exists.
         let is_coming = self.is_copied(file, holder) || self.tasks().running(holder).contains(&file);
         match self.members.get(holder) {
             None if was_held => effects.push(Effect::DiscardShared(file)),

@@ -1,7 +1,7 @@
 //! Which worker computes which shard.
 //!
 //! Each worker has a contiguous piece of the run's [order](fathom_engine::run::ShardOrder), in which
-//! neighbours share sources; pieces stay with the workers that hold the most of them. A shard goes to the
+//! neighbours share sources; a piece stays with the worker that holds most of its files. A shard goes to the
 //! worker with its piece, unless that worker would exceed its share of the bytes by more than one shard. Then
 //! the shard stays with a holder of its files that is below its share, or else goes to another worker below
 //! its share. A worker without tasks takes over tasks that others have not started, but only in a layer that
@@ -129,7 +129,7 @@ impl State {
         owners
     }
 
-    /// Returns for each shard the candidate in whose piece of the order the shard is. Pieces are in
+    /// Returns, for each shard, the candidate whose piece of the order contains it. Pieces are in
     /// proportion to threads, and a worker that cannot compute for a while keeps a piece, so that the others
     /// keep theirs. `homes` are the candidates that have the files of each shard.
     fn pieces(&self, candidates: &[Candidate], homes: &[Vec<usize>]) -> Vec<usize> {
@@ -148,7 +148,7 @@ impl State {
                 (end as usize).min(order.len())
             };
             let end = |at: usize| end_with(threads_of(at));
-            // By candidate: the number of shards at home there in the piece that the candidate would get.
+            // By candidate: how many shards of the piece it would get it already holds.
             let widest = left.iter().copied().map(threads_of).max().unwrap_or(0);
             held.fill(0);
             for (place, shard) in order.iter().enumerate().take(end_with(widest)).skip(start) {
@@ -156,7 +156,7 @@ impl State {
                 here.for_each(|&home| held[home] += 1);
             }
             let most = left.iter().copied().max_by_key(|&at| (held[at], Reverse(at)));
-            // A piece of which no worker has the most goes to a worker with nothing, such as the successor of
+            // A piece that no worker holds most of goes to a worker without files, such as the replacement of
             // a lost worker.
             let newcomer = || left.iter().copied().find(|&at| !has_files[at]);
             let is_theirs = |at: &usize| 2 * held[*at] > end(*at) - start;

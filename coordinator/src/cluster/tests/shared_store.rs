@@ -67,7 +67,7 @@ fn unrecoverable_file_ends_the_run() {
     assert_eq!(t.failed("a", 4, 0, 1, damaged(3, 0, None)), ["discard shared 3/0", "a <- known"]);
     assert_eq!(t.commands("a", 1), ["a <- leave Failed"]);
     let lines = t.leave("a");
-    assert!(lines[2].contains("put the file back from a copy"), "{lines:?}");
+    assert!(lines[2].contains("Restore the file from a copy"), "{lines:?}");
     assert_eq!(lines.len(), 3);
 }
 

@@ -192,18 +192,18 @@ pub(super) fn unchecked(kept: &KeptLayers) -> Vec<String> {
     let below =
         |depth: u32| kept.has(depth) && (depth < 2 || kept.has_all(0..=depth - 2) || are_found(depth));
     [
-        say(lacking(&|depth| kept.has(depth)), "states of these depths, whose layers were not kept"),
+        say(lacking(&|depth| kept.has(depth)), "the states at these depths, whose layers were not kept"),
         say(
             lacking(&|depth| !kept.has(depth) || depth == 0 || kept.has(depth - 1)),
-            "that states of these depths have a predecessor one depth before",
+            "that states at these depths have a predecessor at the previous depth",
         ),
         say(
             lacking(&|depth| !kept.has(depth) || below(depth)),
-            "that states of these depths have no predecessor at some of the lower depths",
+            "that states at these depths have no predecessor at a lower depth whose layer was not kept",
         ),
         say(
             lacking(&|depth| !kept.has(depth) || is_full(depth, Neighbour::Successor)),
-            "that all moves from these depths lead to states that some layer has",
+            "that all moves from these depths lead to states in some layer",
         ),
     ]
     .into_iter()

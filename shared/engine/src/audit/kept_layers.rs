@@ -62,7 +62,7 @@ impl KeptLayers {
             return Err(bad_input!("the run in {path} has no finished layer yet"));
         }
         if visited.layers.iter().all(|layer| layer.files == Files::Removed) {
-            return Err(bad_input!("the run in {path} has kept no layers, so there is nothing to read"));
+            return Err(bad_input!("no layers of the run in {path} are left, so there is nothing to audit"));
         }
         let definition = &run.manifest;
         let make = |space: &Space, colouring: &Colouring| {

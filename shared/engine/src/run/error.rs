@@ -19,7 +19,7 @@ pub enum RunError {
     Space(#[from] SpaceError),
     /// More shards were asked for than there are cosets.
     #[error(
-        "{space} has {cosets} representative cosets and cannot be cut into {asked} shards: ask for at most {cosets}"
+        "{space} has {cosets} representative cosets and cannot be split into {asked} shards: use at most {cosets}"
     )]
     TooManyShards {
         /// The space.

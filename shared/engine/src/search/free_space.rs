@@ -43,11 +43,10 @@ impl Search<'_> {
             None => (String::new(), "free some space"),
         };
         let message = format!(
-            "depth {depth} will need about {} of disk space, but only {} are free at {}{limit}: {} bytes too few",
+            "depth {depth} will need about {} of disk space, but only {} are free at {}{limit}",
             HumanBytes(needed),
             HumanBytes(free),
-            self.store.place().display(),
-            HumanCount(needed - free)
+            self.store.place().display()
         );
         if certain {
             return Err(anyhow!("{message}; {way_out}, then continue with 'fathom resume {path}'"));

@@ -135,7 +135,7 @@ pub enum DefinitionError {
     AlwaysFree,
     /// States are limited, and a metric asks for powers or inverses that are not listed.
     #[error(
-        "the states of {0} are limited ('always', 'never'), so only listed moves can be used, not their powers and inverses: drop --metric {1}"
+        "{0} restricts which states are allowed, so its moves are used exactly as listed, without powers or inverses. Drop --metric {1}"
     )]
     AlwaysListed(String, Metric),
     /// The solved state has another number of pieces than the puzzle has cells.
@@ -148,7 +148,7 @@ pub enum DefinitionError {
     },
     /// The orientation of a solved piece is not below the number of orientations.
     #[error(
-        "the piece on cell {cell} has orientation {orientation} in the solved state, but only {order} orientations, counted from 0"
+        "the piece on cell {cell} has orientation {orientation} in the solved state, but has only {order} orientations, numbered from 0"
     )]
     SolvedOrientation {
         /// The cell, from 1.

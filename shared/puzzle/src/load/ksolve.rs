@@ -209,7 +209,7 @@ impl<'a> Reader<'a> {
                 Err(self.missing_end(keyword))
             }
             "Illegal" => self.illegal(&line),
-            "Block" => Err(unsupported(at, keyword, "moves that some states forbid cannot be searched")),
+            "Block" => Err(unsupported(at, keyword, "bandaged pieces cannot be read from this format; describe the moves with guards in a TOML file")),
             "ForbiddenPairs" | "ForbiddenGroups" => {
                 Err(unsupported(at, keyword, "remove it if it only prunes equivalent sequences"))
             }

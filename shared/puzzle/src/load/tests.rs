@@ -696,7 +696,7 @@ fn ksolve_errors() {
     assert_eq!(ksolve_with("Illegal A 1 2"), "file:4:1: Illegal must come after Solved");
     assert_eq!(
         ksolve_with("Block\nA\n1 2\nEnd"),
-        "file:4:1: Block is not supported: moves that some states forbid cannot be searched"
+        "file:4:1: Block is not supported: bandaged pieces cannot be read from this format; describe the moves with guards in a TOML file"
     );
     assert_eq!(
         ksolve_with("ForbiddenPairs\nR R\nEnd"),

@@ -20,7 +20,7 @@ use std::hash::Hash;
 pub struct Symmetry {
     /// The image of each cell, and of the piece that belongs there.
     pub cells: Box<[Cell]>,
-    /// The turn of the contents that leave each cell; empty if nothing turns.
+    /// How much a piece turns when it leaves each cell; empty if nothing turns.
     turns: Box<[u8]>,
     /// The factor of the orientation of the contents that leave each cell.
     factors: Box<[u8]>,
@@ -172,10 +172,10 @@ impl Space {
     }
 
     /// Returns the symmetries of the puzzle, each followed by each free move, as a plan records them. All
-    /// must be different, and the identity the first.
+    /// must be distinct, with the identity first.
     ///
     /// # Errors
-    /// The number of one that is not a symmetry.
+    /// The index of a recorded symmetry that is not one.
     pub(crate) fn recorded_symmetries(&self) -> Result<Vec<Symmetry>, usize> {
         let guarded = self.guarded();
         let recorded = &self.puzzle().symmetries;
@@ -222,7 +222,7 @@ impl Space {
         (has_guards && self.free().len() > 1 && !self.keeps_guards()).then(|| GuardedMoves::new(self))
     }
 
-    /// Returns the numbers of symmetries that are a group and of which exactly one renames the moves and the
+    /// Returns the indices of symmetries that form a group and of which exactly one renames the moves and the
     /// free moves as each of `all` does; `None` if that is all of them, or if no group is found. `renamings`
     /// are those of `all`. Symmetries that rename by free moves are in the group, because the inversion of
     /// states maps to them the free moves that follow.
@@ -412,7 +412,7 @@ pub(crate) fn induced<P: Copy + Into<usize>>(
     Some(induced_images(class, pieces)?[..classes].into())
 }
 
-/// Returns the same map, with anything for classes that have no pieces.
+/// Returns the same map, with arbitrary values for classes that have no pieces.
 pub(crate) fn induced_images<P: Copy + Into<usize>>(class: &[u8], pieces: &[P]) -> Option<[u8; 256]> {
     const UNSET: u8 = u8::MAX;
     let mut images = [UNSET; 256];
@@ -438,7 +438,7 @@ mod tests {
     use fathom_puzzle::{Definition, Metric};
     use std::collections::BTreeSet;
 
-    /// The pieces that come to cells 2 and 3 show two of four turns, and the piece on cell 1 shows all.
+    /// The pieces that reach cells 2 and 3 show two of four orientations, and the piece on cell 1 shows all.
     /// Turning cell 3 by two changes nothing visible.
     #[test]
     fn symmetries_ignore_invisible_differences() {

@@ -68,7 +68,7 @@ pub(super) fn elements_of(values: Vec<Value>) -> Result<Vec<Element>, Fault> {
                 return Err(Fault::syntax(at, format!("{number} is not a permutation")));
             }
             Value::Other(at, what) | Value::Unknown(at, what) => {
-                let why = "a move would use it: write permutations, lists of permutations, and Group(...)";
+                let why = "a move depends on it; use only permutations, lists of permutations and Group(...)";
                 return Err(Fault::new(at, Reason::Unsupported { what, why }));
             }
         }

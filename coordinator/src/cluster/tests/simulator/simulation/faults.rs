@@ -5,7 +5,7 @@ use super::*;
 impl Simulation {
     pub(super) fn fault(&mut self) {
         let worker = self.rng.usize(..self.workers.len());
-        // Each seed has only a few kinds of faults, so that rare combinations of two kinds are found.
+        // Each seed enables only a few kinds of faults, so that rare combinations of two kinds come up.
         let Some(&fault) = self.rng.choice(&self.kinds) else { return };
         if self.is_told {
             eprintln!("{:>8} fault {fault} at worker {worker}", self.now);
