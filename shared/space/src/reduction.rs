@@ -88,6 +88,7 @@ pub enum Record {
     /// Only a base is distinguished.
     Base(base::Choice),
     /// Pieces that stay on their cells become rings.
+    #[serde(rename = "rings")]
     OrientationPositions {
         /// By cell: the number of cells of its ring, or 1.
         sizes: Vec<u16>,

@@ -132,7 +132,7 @@ fn chain_stops_at_a_failure_and_continues() {
         chain.logs("-d010.")
     );
     let said = chain.logs("-d010-merge");
-    for says in ["depth 10 lacks", "the chain stops at depth 10", "continue with: array.sbatch"] {
+    for says in ["depth 10 is missing", "the chain stops at depth 10", "continue with: array.sbatch"] {
         assert!(said.contains(says), "{said}");
     }
     fs::write(&file, whole).unwrap();

@@ -321,7 +321,7 @@ fn inconsistent_journal_is_refused() {
         ("UPDATE layer SET states = 200000 WHERE depth = 2", "counts more states than the 181440"),
         ("UPDATE layer SET states = 0 WHERE depth = 2", "run.db has no states at depth 2"),
         ("DELETE FROM layer WHERE depth = 2", "the row of depth 2 is missing"),
-        ("UPDATE layer SET files = 'lost' WHERE depth = 2", "depth 2 has files \"lost\""),
+        ("UPDATE layer SET files = 'lost' WHERE depth = 2", "depth 2 has the unknown file state \"lost\""),
     ] {
         for command in ["verify", "status", "resume"] {
             let half = HalfRun::new();

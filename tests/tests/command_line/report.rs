@@ -569,7 +569,7 @@ fn output_file_is_complete_and_never_replaced() {
         (&["run", "--output", "new/"], "cannot write new/: the name is that of a directory"),
         (
             &["run", "--output", "report.pdf"],
-            "report.pdf: formats are html, md, csv, json, latex, oeis, svg, not \"pdf\". Use --format",
+            "report.pdf: expected one of html, md, csv, json, latex, oeis, svg, not \"pdf\". Use --format",
         ),
         (&["run", "--output", ""], "a value is required"),
         (&["run", "--format", "pdf"], "expected one of html, md, csv, json, latex, oeis, svg, not \"pdf\""),

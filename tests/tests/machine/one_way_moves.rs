@@ -232,8 +232,8 @@ fn all_layers_are_read_and_kept() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(texts(&output).1.contains(says), "{}", texts(&output).1);
     };
-    refused(&["run", "lx:7", "--keep", "last"], "each layer is made from all before it, and all are kept");
-    refused(&["plan", "lx:7", "--keep", "last"], "leave out --keep");
+    refused(&["run", "lx:7", "--keep", "last"], "each layer is computed from all earlier ones and all must be kept");
+    refused(&["plan", "lx:7", "--keep", "last"], "Drop --keep");
     refused(&["plan", "lx:7", "--workers", "2"], "Drop --workers");
     let definition = std::fs::read_to_string(path.join("run.toml")).unwrap();
     std::fs::write(path.join("run.toml"), definition.replace("keep = \"all\"", "keep = \"last\"")).unwrap();

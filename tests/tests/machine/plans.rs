@@ -110,7 +110,7 @@ fn plans_that_do_not_fit_are_refused() {
         "colours.toml",
         &text.replacen("colouring = [0", "colouring = [1", 1),
         &["2x4"],
-        "it was changed",
+        "it was edited",
     );
     let symmetry = text.replacen("\"0 1 2 3 4 5 6 7\"", "\"1 0 2 3 4 5 6 7\"", 1);
     assert_ne!(symmetry, text);

@@ -292,12 +292,12 @@ fn missing_shards_are_named() {
 fn tasks_and_merges_out_of_order_are_refused() {
     let run = Run::begin(SPACE, 3, &[]);
     run.refuses(&mut run.merge(5), 2, "cannot merge depth 5: depth 4 is not finished");
-    run.refuses(&mut run.task(5, "0"), 2, "depth 5 is made from depth 4, which is not there as a whole");
+    run.refuses(&mut run.task(5, "0"), 2, "depth 5 is computed from depth 4, which is not complete");
     succeeds(&run.task(4, "0-4").output().unwrap());
     run.refuses(&mut run.task(5, "0"), 2, "s00005.layer");
     run.refuses(&mut run.merge(5), 2, "depth 5 cannot be merged before depth 4");
     run.refuses(&mut run.task(4, "3-6"), 2, "has shards 0 to 5; shard 6 does not exist");
-    run.refuses(&mut run.task(4, "3-2"), 2, "\"3-2\" is no range of shards");
+    run.refuses(&mut run.task(4, "3-2"), 2, "\"3-2\" is not a range of shards");
     let temporary = fathom_tests::tempdir().unwrap();
     let elsewhere = temporary.path().to_owned();
     let nowhere = Run { _temporary: temporary, path: "nowhere".into() };
@@ -377,7 +377,7 @@ fn damaged_source_is_named_with_its_coset() {
     let (_, err) = texts(&output);
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("layers/d006/s00003.layer is damaged at coset"), "{err}");
-    run.refuses(&mut run.merge(7), 2, "depth 7 lacks");
+    run.refuses(&mut run.merge(7), 2, "depth 7 is missing");
     fs::write(run.file(6, 3), whole).unwrap();
     succeeds(&task());
     succeeds(&run.merge(7).output().unwrap());
