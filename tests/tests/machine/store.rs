@@ -163,7 +163,7 @@ fn other_stores_are_refused() {
     run.refuses(&mut begin("second", "disk"), &format!("it belongs to the run in {}", run_path.display()));
     let name = run.store().file_name().unwrap().to_owned();
     fs::create_dir_all(run.path("other").join(name).join("notes")).unwrap();
-    run.refuses(&mut begin("second", "other"), "it holds something else, notes");
+    run.refuses(&mut begin("second", "other"), "it is not empty: it contains notes");
     run.refuses(&mut begin("second", "second/layers"), "is inside the run's directory");
     // The layers of a run stay in its directory, too.
     well(&run.command(&["run", "3x3", "-q", "--dir", "without"]).output().unwrap());

@@ -295,7 +295,7 @@ fn tasks_and_merges_out_of_order_are_refused() {
     run.refuses(&mut run.task(5, "0"), 2, "depth 5 is computed from depth 4, which is not complete");
     succeeds(&run.task(4, "0-4").output().unwrap());
     run.refuses(&mut run.task(5, "0"), 2, "s00005.layer");
-    run.refuses(&mut run.merge(5), 2, "depth 5 cannot be merged before depth 4");
+    run.refuses(&mut run.merge(5), 2, "cannot merge depth 5: depth 4 is not finished");
     run.refuses(&mut run.task(4, "3-6"), 2, "has shards 0 to 5; shard 6 does not exist");
     run.refuses(&mut run.task(4, "3-2"), 2, "\"3-2\" is not a range of shards");
     let temporary = fathom_tests::tempdir().unwrap();
