@@ -126,7 +126,9 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
                 "{path} holds a run of a different puzzle named {held} (see {path}/run.toml). Choose another directory with --dir"
             ),
             false => {
-                bad_input!("{path} already contains the run {held}, not {asked}. Choose another directory with --dir")
+                bad_input!(
+                    "{path} already contains the run {held}, not {asked}. Choose another directory with --dir"
+                )
             }
         });
     }

@@ -1412,11 +1412,11 @@ pub mod coordinator_server {
                 }
                 "/fathom.v1.Coordinator/TakeCommands" => {
                     #[allow(non_camel_case_types)]
-                    struct TakeOrdersSvc<T: Coordinator>(pub Arc<T>);
+                    struct TakeCommandsSvc<T: Coordinator>(pub Arc<T>);
                     impl<
                         T: Coordinator,
                     > tonic::server::UnaryService<super::TakeCommandsRequest>
-                    for TakeOrdersSvc<T> {
+                    for TakeCommandsSvc<T> {
                         type Response = super::TakeCommandsResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
@@ -1439,7 +1439,7 @@ pub mod coordinator_server {
                     let max_encoding_message_size = self.max_encoding_message_size;
                     let inner = self.inner.clone();
                     let fut = async move {
-                        let method = TakeOrdersSvc(inner);
+                        let method = TakeCommandsSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

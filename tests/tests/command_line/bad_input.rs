@@ -39,7 +39,8 @@ fn unknown_failpoint_is_refused() {
 
 /// Each command of `tests/data/messages.txt` is refused with exit code 2 and with the message that stands there, and leaves
 /// nothing behind. This file is the only place with the wording of these messages: `FATHOM_UPDATE=1` writes the present
-/// wording, to be read in the diff. Sizes are replaced by `#`, because they depend on the machine.
+/// wording, to be read in the diff. Sizes are replaced by `#`, because they depend on the
+/// machine, and the directory of the test by `DIR`.
 #[test]
 fn invalid_arguments_are_refused_and_leave_nothing_behind() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/messages.txt");
@@ -58,6 +59,7 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
         }
         let output = shell.output().unwrap();
         let (out, err) = texts(&output);
+        let err = err.replace(&directory.path().display().to_string(), "DIR");
         assert_eq!(output.status.code(), Some(2), "{command}: {err}");
         assert_eq!(err.matches("error:").count(), 1, "{command}: {err}");
         assert_eq!(out, "", "{command}");
@@ -68,8 +70,10 @@ fn invalid_arguments_are_refused_and_leave_nothing_behind() {
     if std::env::var_os("FATHOM_UPDATE").is_some() {
         fs::write(&path, blocks.join("\n")).unwrap();
     }
-    let known: Vec<&str> = recorded.split("\n$ ").map(|block| block.trim_start_matches("$ ").trim_end()).collect();
-    let changed: Vec<&String> = blocks.iter().filter(|block| !known.contains(&block[2..].trim_end())).collect();
+    let known: Vec<&str> =
+        recorded.split("\n$ ").map(|block| block.trim_start_matches("$ ").trim_end()).collect();
+    let changed: Vec<&String> =
+        blocks.iter().filter(|block| !known.contains(&block[2..].trim_end())).collect();
     assert!(changed.is_empty(), "{changed:#?}");
 }
 

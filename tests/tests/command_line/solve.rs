@@ -294,10 +294,7 @@ fn invalid_questions_are_refused_with_one_message() {
         (&["solve", "many.toml", "()"], "the free moves generate a group of more than 1024 elements"),
         (&["solve", "empty", "()"], "is not a run directory"),
         (&["solve", "nowhere", "()"], "unknown puzzle"),
-        (
-            &["solve", "run", "()", "--track", "0"],
-            "--track cannot be used with the existing run run",
-        ),
+        (&["solve", "run", "()", "--track", "0"], "--track cannot be used with the existing run run"),
         (&["solve", "run", "0 1 2 3 4 5 6"], "it has 7 tiles, but the puzzle has 6"),
         (&["solve", "3x3", "()", "--limit", "3"], "--all"),
         (&["antipodes", "run", "--metric", "multi"], "--metric cannot be used with the existing run run"),

@@ -232,7 +232,10 @@ fn all_layers_are_read_and_kept() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(texts(&output).1.contains(says), "{}", texts(&output).1);
     };
-    refused(&["run", "lx:7", "--keep", "last"], "each layer is computed from all earlier ones and all must be kept");
+    refused(
+        &["run", "lx:7", "--keep", "last"],
+        "each layer is computed from all earlier ones and all must be kept",
+    );
     refused(&["plan", "lx:7", "--keep", "last"], "Drop --keep");
     refused(&["plan", "lx:7", "--workers", "2"], "Drop --workers");
     let definition = std::fs::read_to_string(path.join("run.toml")).unwrap();

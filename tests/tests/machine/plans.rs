@@ -106,12 +106,7 @@ fn plans_that_do_not_fit_are_refused() {
     };
     refused("other.toml", &text, &["3x4"], "the plan is for 2x4 multi, not for 3x4 multi");
     refused("metric.toml", &text, &["2x4", "--metric", "single"], "not for 2x4 single");
-    refused(
-        "colours.toml",
-        &text.replacen("colouring = [0", "colouring = [1", 1),
-        &["2x4"],
-        "it was edited",
-    );
+    refused("colours.toml", &text.replacen("colouring = [0", "colouring = [1", 1), &["2x4"], "it was edited");
     let symmetry = text.replacen("\"0 1 2 3 4 5 6 7\"", "\"1 0 2 3 4 5 6 7\"", 1);
     assert_ne!(symmetry, text);
     refused("symmetry.toml", &symmetry, &["2x4"], "symmetry 1 of the plan is not a symmetry of 2x4");

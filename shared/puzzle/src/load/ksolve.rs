@@ -209,7 +209,11 @@ impl<'a> Reader<'a> {
                 Err(self.missing_end(keyword))
             }
             "Illegal" => self.illegal(&line),
-            "Block" => Err(unsupported(at, keyword, "bandaged pieces cannot be read from this format; describe the moves with guards in a TOML file")),
+            "Block" => Err(unsupported(
+                at,
+                keyword,
+                "bandaged pieces cannot be read from this format; describe the moves with guards in a TOML file",
+            )),
             "ForbiddenPairs" | "ForbiddenGroups" => {
                 Err(unsupported(at, keyword, "remove it if it only prunes equivalent sequences"))
             }
