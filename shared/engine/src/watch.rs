@@ -192,7 +192,7 @@ mod tests {
     fn invalid_states_are_refused_with_their_line() {
         let distinct = space("2x2", None);
         let error = |text| read_text(text, &distinct).unwrap_err();
-        assert!(error("0 1 2 3\n0 1 2").contains("line 2: it has 3 tiles, but the puzzle has 4"));
+        assert!(error("0 1 2 3\n0 1 2").contains("line 2: expected 4 tiles, got 3"));
         assert!(error("0 1 2 x").contains("line 1: \"x\" is not a tile"));
         assert!(error("0 1 1 3").contains("tile 1 occurs twice"));
         assert!(error("0 1 2 4").contains("there is no tile 4: tiles are numbered 0 to 3"));

@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(read("2 0\n1,4\r\n\t3", 5), Ok(vec![2, 0, 1, 4, 3]));
         assert_eq!(
             read("20143", 5).unwrap_err(),
-            "it is a single tile, but the puzzle has 5: separate tiles by blanks"
+            "expected 5 tiles, got only one: separate the tiles with spaces"
         );
         let from_one = read_from_zero("3 1 2", 3).unwrap_err();
         assert!(
@@ -140,7 +140,7 @@ mod tests {
             ("0 1 2", "there is no tile 0: tiles are numbered 1 to 3; with --from-one"),
             ("4 1 2", "there is no tile 4: tiles are numbered 1 to 3; with --from-one"),
             ("1 3 3", "tile 3 occurs twice; with --from-one"),
-            ("1 2", "it has 2 tiles, but the puzzle has 3; with --from-one"),
+            ("1 2", "expected 3 tiles, got 2; with --from-one"),
             ("1 2 99999999999999999999", "\"99999999999999999999\" is not a tile: tiles are numbered 1 to 3"),
         ] {
             let found = counted_from_one(wrong, 3).unwrap_err();

@@ -95,7 +95,7 @@ mod tests {
             ("(1,2", "at offset 4: expected a point, found the end; cycles are written as"),
             ("(1,13)", "at offset 3: point 13 is not between 1 and 12"),
             ("(1,2)(2,3)", "at offset 6: point 2 occurs twice"),
-            ("1 2 3", "it has 3 tiles, but the puzzle has 12; tiles are numbered from 0"),
+            ("1 2 3", "expected 12 tiles, got 3"),
             ("1 2 3 4 5 6 7 8 9 10 11 12", "there is no tile 12: tiles are numbered 0 to 11"),
             ("0 1 2 3 4 5 6 7 8 9 10 10", "tile 10 occurs twice"),
             ("99999999999999999999 1", "is not a tile: tiles are numbered 0 to 11"),

@@ -445,7 +445,7 @@ fn on_done_command_runs_at_the_end() {
         let output = fathom().args(&command_line).current_dir(directory.path()).output().unwrap();
         assert!(output.status.success());
         let (_, err) = texts(&output);
-        assert!(err.contains("warning: the --on-done command exited with exit status: 3"), "{err}");
+        assert!(err.contains("warning: the --on-done command failed: exit status: 3"), "{err}");
     };
     run(&["--max-depth", "5"]);
     run(&[]);

@@ -127,7 +127,7 @@ fn scramble(rows: usize, columns: usize, moves: usize) -> String {
 fn exit_code_shows_membership_and_result_the_reason() {
     for (board, state, expected, says) in [
         ("3x3", "(1,2,3)", true, "yes: the state is reachable\n"),
-        ("3x3", "(1,2)", false, "no: it is an odd permutation, and all generators are even\n"),
+        ("3x3", "(1,2)", false, "no: it is an odd permutation, but all generators are even\n"),
         ("3x4", "(1,2)", true, "yes"),
         ("3x4", "11 10 9 8 7 6 5 4 3 2 1 0", true, "yes"),
         ("1x6", "H1^-4", true, "yes"),
@@ -184,7 +184,7 @@ fn group_results_of_the_papers() {
     // Each corner of a skewb can be twisted with others, and none alone.
     let (code, out, _) = group(&["skewb", "--contains", "(1,2,3)"]);
     assert_eq!(code, Some(1));
-    let together = "no: no moves act like this on the orbits 1 2 3 4 5 together, but some do if any one of these orbits is ignored\n";
+    let together = "no: no sequence of moves acts like this on orbits 1 2 3 4 5 together, although it becomes possible if any one of them is ignored\n";
     assert_eq!(out, together);
     assert_eq!(group_json(&["16x15"])["kind"], value!("symmetric"));
     let (code, _, err) = group(&["17x16"]);

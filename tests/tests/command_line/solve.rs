@@ -268,7 +268,7 @@ fn invalid_questions_are_refused_with_one_message() {
     fs::write(path.join("many.toml"), many).unwrap();
     answer(path, &["run", "2x3", "--dir", "run", "-q"]);
     for (arguments, says) in [
-        (&["solve", "3x3", "0 1 2"][..], "STATE: it has 3 tiles, but the puzzle has 9"),
+        (&["solve", "3x3", "0 1 2"][..], "STATE: expected 9 tiles, got 3"),
         (&["solve", "3x3", "0 1 2 3 4 5 6 7 7"], "STATE: tile 7 occurs twice"),
         (&["solve", "3x3", "(1,2"], "STATE: at offset 4: expected a point, found the end"),
         (&["solve", "3x3", ""], "is neither a list of tiles nor cycles"),
@@ -295,7 +295,7 @@ fn invalid_questions_are_refused_with_one_message() {
         (&["solve", "empty", "()"], "is not a run directory"),
         (&["solve", "nowhere", "()"], "unknown puzzle"),
         (&["solve", "run", "()", "--track", "0"], "--track cannot be used with the existing run run"),
-        (&["solve", "run", "0 1 2 3 4 5 6"], "it has 7 tiles, but the puzzle has 6"),
+        (&["solve", "run", "0 1 2 3 4 5 6"], "expected 6 tiles, got 7"),
         (&["solve", "3x3", "()", "--limit", "3"], "--all"),
         (&["antipodes", "run", "--metric", "multi"], "--metric cannot be used with the existing run run"),
         (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the last is 7"),

@@ -156,7 +156,7 @@ fn with_two_layers_some_statements_are_not_checked() {
     let unchecked = found["unchecked"].to_string();
     assert!(unchecked.contains("whose layers were not kept: 0 to"), "{unchecked}");
     assert!(
-        unchecked.contains("that states of these depths have a predecessor one depth before"),
+        unchecked.contains("that states at these depths have a predecessor at the previous depth"),
         "{unchecked}"
     );
     // 1 - 0.001^(1/700).
@@ -282,7 +282,7 @@ fn run_without_layers_cannot_be_audited() {
     let run = Run::new(&["3x3"]);
     let removed = fathom().args(["remove", "run"]).current_dir(run.0.path()).output().unwrap();
     assert!(removed.status.success());
-    run.refuses(&[], "has kept no layers, so there is nothing to read");
+    run.refuses(&[], "so there is nothing to audit");
 }
 
 /// The piece turns by one of 256 steps, so each depth has one state.

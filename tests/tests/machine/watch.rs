@@ -142,7 +142,7 @@ fn list_of_watched_states_cannot_be_changed() {
     let refused = run(&path, &["--watch-states", list.to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(
-        texts(&refused).1.contains("was not started with the watched states of"),
+        texts(&refused).1.contains("was started with other watched states than those in"),
         "{}",
         texts(&refused).1
     );
@@ -151,6 +151,6 @@ fn list_of_watched_states_cannot_be_changed() {
     let other = directory.path().join("other");
     let refused = run(&other, &["--watch-states", list.to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(texts(&refused).1.contains("line 1: it has 7 tiles, but the puzzle has 8"));
+    assert!(texts(&refused).1.contains("line 1: expected 8 tiles, got 7"));
     assert!(!other.exists());
 }

@@ -141,7 +141,7 @@ fn invalid_solved_states_are_rejected() {
     );
     assert_eq!(
         error(|pieces| pieces[4].orientation = 2),
-        "the piece on cell 5 has orientation 2 in the solved state, but only 2 orientations, counted from 0"
+        "the piece on cell 5 has orientation 2 in the solved state, but has only 2 orientations, numbered from 0"
     );
     assert_eq!(
         error(|pieces| pieces[0].seen = 2),

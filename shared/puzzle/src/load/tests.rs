@@ -107,7 +107,7 @@ fn toml_errors() {
     );
     assert_eq!(
         toml_with("[solved]\norientations = [0, 0, 3, 0]"),
-        "file:2:1: the piece on cell 3 has orientation 3 in the solved state, but only 3 orientations, counted from 0"
+        "file:2:1: the piece on cell 3 has orientation 3 in the solved state, but has only 3 orientations, numbered from 0"
     );
     assert_eq!(toml_with(""), "file: the puzzle has no moves");
     assert_eq!(error(Format::Toml, ""), "file:1:1: the file is empty");
@@ -187,7 +187,7 @@ fn gap_errors() {
     assert_eq!(error("Group((1,2)"), "file:1:12: expected ',' or ')', found the end");
     assert_eq!(error("Group((1,2,"), "file:1:12: expected ')', found the end");
     assert_eq!(error("Group((1,x))"), "file:1:10: expected a point, ',' or ')', found 'x'");
-    let why = "a move would use it: write permutations, lists of permutations, and Group(...)";
+    let why = "a move depends on it; use only permutations, lists of permutations and Group(...)";
     assert_eq!(
         error("G := Group(a);"),
         format!("file:1:12: \"a\", which is not defined, is not supported: {why}")
