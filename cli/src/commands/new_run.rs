@@ -17,7 +17,7 @@ use fathom_kernel::reference::Distances;
 use fathom_layer::{Digest, LocalDisk, free_bytes};
 use fathom_report::text::many;
 use fathom_space::{Labels, Plan, Space};
-use indicatif::{HumanBytes, HumanCount};
+use indicatif::HumanBytes;
 use std::path::{Path, PathBuf};
 
 /// Opens the directory of a run, or creates one for a new run by `producers`, with its layers below `store`

@@ -7,7 +7,7 @@ use crate::run::{Depth, Keep};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::shell;
 use fathom_layer::Disk;
-use indicatif::{HumanBytes, HumanCount};
+use indicatif::HumanBytes;
 use tracing::warn;
 
 /// The factor by which a layer is not expected to exceed its estimated size.
