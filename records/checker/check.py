@@ -8,7 +8,6 @@ from blake3_numpy import blake3, derived
 
 class Bad(Exception): """Input that this program cannot read."""
 class Wrong(Exception): """A contradiction."""
-
 def must(condition, text):
     if not condition:
         raise Wrong(text)
@@ -138,8 +137,7 @@ class Space:
         self.shown = np.array([p.seen[p.keys.index(key)] for key in names])
         self.width = int(max(self.shown))
         self.symbols = len(names) * self.width
-        if self.symbols > 255 or len(plan["colouring"]) != self.cells:
-            raise Bad("the plan does not fit the puzzle")
+        must(self.symbols < 256 and len(plan["colouring"]) == self.cells, "the plan does not fit the puzzle")
         self.mark, self.turn = np.divmod(np.arange(self.symbols), self.width)
         self.random = np.random.default_rng(1).integers(0, 1 << 63, (self.cells, self.symbols), np.uint64)
         self.solved = (self.label * self.width).astype(np.uint8)[:, None]
@@ -219,8 +217,8 @@ class Space:
         for element, renamed in self.listed:
             pairs = lambda of, on: set(zip(of[on], of[renamed[on]]))
             colours, turns = dict(pairs(self.of, real)), pairs(self.of * self.width + self.turn, alone)
-            one_to_one = all(len(set(side)) == len(p) for p in (pairs(self.of, real), pairs(self.pattern_of, real), turns)
-                             for side in zip(*p))
+            maps = pairs(self.of, real), pairs(self.pattern_of, real), turns
+            one_to_one = all(len(set(side)) == len(some) for some in maps for side in zip(*some))
             alike = all((a in turning) == (b in turning) for a, b in colours.items())
             if one_to_one and alike and all(frozenset((colours[c], v) for c, v in view) in views for view in views):
                 used.append((element, renamed))
@@ -242,8 +240,8 @@ class Space:
         found, codes = [new], self.code(new)
         steps = self.moves + [("", self.action(f), []) for f in self.puzzle.free[1:]]
         while new.shape[1]:
-            images = [project[self.apply(action, new[:, self.possible(guard, new)])] for _, action, guard in steps]
-            images = np.concatenate(images, 1)
+            images = [self.apply(action, new[:, self.possible(guard, new)]) for _, action, guard in steps]
+            images = project[np.concatenate(images, 1)]
             code, at = np.unique(self.code(images), return_index=True)
             fresh = ~np.isin(code, codes, assume_unique=True)
             new, codes = images[:, at[fresh]], np.concatenate([codes, code[fresh]])
@@ -270,13 +268,12 @@ class Space:
                 home.append(number), orbit.append(len(np.unique(at))), fixing.append(at == number)
         self.home, self.orbit, self.fixing, self.cosets = np.array(home), np.array(orbit), np.array(fixing), len(home)
         must(self.cosets == plan["cosets"], f"the plan has {plan['cosets']} cosets, and there are {self.cosets}")
-        colours = self.of[self.patterns[:, self.home]]
-        self.cells_of = [np.stack([np.flatnonzero(column == c) for column in colours.T], 1) for c in range(colours.max() + 1)]
+        of = self.of[self.patterns[:, self.home]].T
+        self.cells_of = [np.stack([np.flatnonzero(colours == c) for colours in of], 1) for c in range(of.max() + 1)]
         self.lists = [self.list_axis(axis) for axis in self.axes]
         self.lengths = [rows.shape[1] // (self.cosets if self.reached else 1) for rows, _, _ in self.lists]
 
-    def axis_words(self, axis, words, coset):
-        """The words of an axis: the labels by component and cell, and then the orientations."""
+    def axis_words(self, axis, words, coset):  # The labels by component and cell, and then the orientations.
         symbols = [(v, words[self.cells_of[c][:, coset], np.arange(len(coset))]) for c, v in axis]
         return np.concatenate([of[s] * (v in views) for views, of in (("pb", self.mark), ("ob", self.turn)) for v, s in symbols])
 
@@ -552,13 +549,12 @@ class Run:
             classes = [(row["classes"], stated[0], order), (row["classes_with_inverse"], sum(stated), 2 * order)]
             for wanted, (number, some, by) in zip(want, classes):
                 must(not wanted or some == by * number, f"depth {depth}: run.db says {number} classes, but {some} pairs / {by}")
-            classed += whole and want[0]
-            sampled += [] if whole else [depth]
+            classed, sampled = classed + (whole and want[0]), sampled + [depth] * (not whole)
             print(f"  depth {depth}: {row['states']:,} states, {count:,} stored, {'all' if whole else shown} checked"
                   + (f", {row['classes']:,} classes" if whole and want[0] else ""), flush=True)
         must(0 not in self.kept or (self.depths(space.solved)[0], self.rows[0]["states"]) == (0, 1), "depth 0 is not solved")
         print(f"digest {self.digest.hex()}\nproven: checksums, digests, and the number of states of each kept layer\n"
-              f"proven: the symmetries of the plan map moves to moves, and keep the solved state\n"
+              f"proven: the symmetries of the plan are a group, map moves to moves, and keep the solved state\n"
               f"proven: the number of classes of {classed} of {self.last + 1} layers")
         everything = not sampled and len(self.kept) == self.last + 1
         if sampled:
