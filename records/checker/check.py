@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """Checks a run of Fathom, or the certificate of an upper bound, from docs/format.md alone. See README.md."""
-import argparse, ctypes, json, math, re, sqlite3, struct, sys, time, tomllib
+import argparse, ctypes, json, math, re, sqlite3, struct, sys, time
 from itertools import accumulate, combinations
 from pathlib import Path
-import numpy as np
+try:
+    import tomllib, numpy as np
+except ImportError as missing:
+    print(f"error: {missing}: install Python 3.11 or later, and numpy (apt install python3-numpy)", file=sys.stderr)
+    sys.exit(2)
 from blake3_numpy import blake3, derived
 
 class Bad(Exception): """Input that this program cannot read."""
@@ -159,8 +163,7 @@ class Space:
         return np.array(inverse(x)[0]), table
 
     def apply(self, action, words): return np.stack([table[words[come]] for come, table in zip(*action)])
-    def possible(self, guard, words):
-        return np.all([np.ones(words.shape[1], bool)] + [allowed[words[c]] for c, allowed in guard], 0)
+    def possible(self, guard, words): return np.all([np.ones(words.shape[1], bool)] + [may[words[c]] for c, may in guard], 0)
 
     def symmetry(self, text):
         """Reads a renaming of cells and pieces; checks that it maps moves to moves and keeps the solved state."""
@@ -228,8 +231,7 @@ class Space:
         for n, (come, table) in enumerate(actions):
             self.back_become[n, come] = np.argsort(table, 1)
 
-    def code(self, words):
-        return sum((self.random[c][words[c]] for c in range(self.cells)), start=np.zeros(words.shape[1], np.uint64))
+    def code(self, words): return sum((self.random[c][words[c]] for c in range(self.cells)), np.zeros(words.shape[1], np.uint64))
     def states(self, stored, first=0):  # The number of states that so many stored ones in each coset represent.
         words, rest = divmod(int(stored @ self.orbit[first:first + len(stored)]), len(self.puzzle.free))
         return words if rest == 0 else None
@@ -378,9 +380,8 @@ class Space:
 
 def arrangements(content):  # The words with this content, in lexicographic order.
     for first in sorted(set(content)):
-        rest = list(content)
-        rest.remove(first)
-        yield from ((first, *word) for word in arrangements(rest))
+        at = content.index(first)
+        yield from ((first, *word) for word in arrangements(content[:at] + content[at + 1:]))
     if not content:
         yield ()
 
@@ -403,7 +404,7 @@ class Run:
         if where == "workers" or not self.kept:
             raise Bad("the run's directory has no layers")
         self.layers = path / "layers" if where == "run" else Path(where[6:]) / self.fingerprint.hex()[:16] / "layers"
-        self.space = Space(Puzzle(toml["puzzle"]), toml["plan"])
+        self.space = Space(Puzzle({"labels": range(1 << 14), **toml["puzzle"]}), toml["plan"])
         self.table, self.table_bytes, self.open = None, table_bytes, 0
         self.counts = {depth: np.zeros(self.space.cosets, np.int64) for depth in self.kept}
         for depth in self.kept:
@@ -527,17 +528,18 @@ class Run:
     def check_all(self, states, exhaustive, seed):
         random, space, kinds = np.random.default_rng(seed), self.space, ("pairs", "inverse_pairs")
         exhaustive |= sum(int(self.counts[k].sum()) for k in self.kept) <= 1 << 20
-        order, sampled, classed, shown = len(space.group), [], 0, f"{states:,}"
+        order, sampled, classed, shown, rotations = len(space.group), [], 0, f"{states:,}", len(space.puzzle.free)
         print(f"{space.puzzle.name} {space.puzzle.metric}: {self.last + 1} depths, {len(self.kept)} kept; {space.cosets:,} cosets, "
               f"{space.patterns.shape[1]:,} patterns; {order} symmetries, {len(space.come)} in use (rotations included)")
         for depth in self.kept:
             row, count, pairs = self.rows[depth], int(self.counts[depth].sum()), [0, 0]
             whole = exhaustive or count <= states or (depth == self.last and count <= 1 << 22)
-            want = [row["classes"] is not None, row["classes_with_inverse"] is not None]
-            cosets, positions = np.nonzero(self.table == depth)
+            want = [row[name] is not None for name in ("classes", "classes_with_inverse")]
+            cosets, positions = np.nonzero(self.table == depth) if whole else (None, None)
             if not whole:
-                chosen = random.choice(count, states, p=space.orbit[cosets] / space.orbit[cosets].sum())
-                cosets, positions = cosets[chosen], positions[chosen]
+                cosets = np.sort(random.choice(space.cosets, states, p=self.counts[depth] * space.orbit / (row["states"] * rotations)))
+                numbers = zip(*np.unique(cosets, return_counts=True))
+                positions = np.concatenate([random.choice(np.flatnonzero(self.table[r] == depth), n) for r, n in numbers])
             for start in range(0, len(cosets), 1 << 18):
                 coset, position = (x[start:start + (1 << 18)] for x in (cosets, positions))
                 words = self.check(depth, coset, position, random)
@@ -562,14 +564,13 @@ class Run:
                   f"fewer than 1 in {int(1 / (1 - 0.001 ** (1 / states))):,} states of such a layer contradict their neighbours")
         print("proven: every state of every layer is at the distance of its layer, and none at these distances is missing"
               if everything else "not proven: distances, because layers were sampled or not kept")
-        print("unfinished: moves lead on from the last depth" if self.open else
-              f"{'proven' if everything else 'checked'}: no move leads out of the layers, the largest distance is {self.last}")
+        print("unfinished: moves lead on from the last depth" if self.open else ("proven" if everything else "checked")
+              + f": no move leads out of the layers, the largest distance is {self.last}")
 
 def main():
     parser, begun = argparse.ArgumentParser(description=__doc__), time.time()
     parser.add_argument("path", type=Path, help="the directory of a run, or a certificate")
-    for name, kind, default, text in (
-            ("report", Path, None, "a report or record in JSON to compare with the run"),
+    for name, kind, default, text in (("report", Path, None, "a report or record in JSON to compare with the run"),
             ("puzzle", Path, None, "the definition of a certificate's puzzle, if that is not a board"),
             ("states", int, 10_000, "random states of each layer of a large run [10000]"),
             ("table", float, 2e9, "the most bytes for a table of all states [2e9]"),
@@ -594,7 +595,6 @@ def main():
     except Exception as error:
         print(f"error: {error if isinstance(error, Bad) else f'cannot read {args.path}: {error!r}'}", file=sys.stderr)
         sys.exit(2)
-
 if __name__ == "__main__":
     sys.modules["check"] = sys.modules["__main__"]
     main()
