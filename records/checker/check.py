@@ -22,8 +22,7 @@ def unzstd(data, size):
     except OSError as error:
         raise Bad("the layers are compressed, and libzstd is missing: apt install libzstd1") from error
     library.ZSTD_decompress.restype, out = ctypes.c_size_t, ctypes.create_string_buffer(size)
-    got = library.ZSTD_decompress(out, ctypes.c_size_t(size), data, ctypes.c_size_t(len(data)))
-    return out.raw if got == size else b""
+    return out.raw if library.ZSTD_decompress(out, ctypes.c_size_t(size), data, ctypes.c_size_t(len(data))) == size else b""
 
 # An action: for each cell the cell to which its piece goes, how far the piece turns, and the number of orientations.
 def identity(orders): return tuple(range(len(orders))), (0,) * len(orders), tuple(orders)
@@ -274,6 +273,8 @@ class Space:
         self.cells_of = [np.stack([np.flatnonzero(colours == c) for colours in of], 1) for c in range(of.max() + 1)]
         self.lists = [self.list_axis(axis) for axis in self.axes]
         self.lengths = [rows.shape[1] // (self.cosets if self.reached else 1) for rows, _, _ in self.lists]
+        if self.reached and len(self.come) == 1 and (sum(self.lengths) * self.cosets > 1 << 22 or self.cosets > 65534):
+            raise Bad("the lists of the axes may be carried from coset to coset, which this program does not read")
 
     def axis_words(self, axis, words, coset):  # The labels by component and cell, and then the orientations.
         symbols = [(v, words[self.cells_of[c][:, coset], np.arange(len(coset))]) for c, v in axis]
@@ -295,8 +296,7 @@ class Space:
             rows, coset = np.vstack([rows, 0 * rows]), np.zeros(rows.shape[1], np.int64)
         must(len(set(np.bincount(coset))) == 1, "cosets have different numbers of words")
         order = np.lexsort(np.vstack([rows[::-1], coset]))
-        code = self.code_of_rows(rows, coset)[order]
-        by_code = np.argsort(code)
+        by_code = np.argsort(code := self.code_of_rows(rows, coset)[order])
         return rows[:, order], code[by_code], by_code
 
     def code_of_rows(self, rows, coset):

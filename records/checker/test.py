@@ -34,6 +34,7 @@ RUNS = {
     "reachable axes, orientations as positions": (["pyraminx", "--keep", "all"], COMPLETE),
     "rotations": (["2x2x2", "--free-rotations", "--ignore-orientation", "corners", "--keep", "all"], COMPLETE),
     "stickers": (["STICKERS", "--metric", "multi", "--moves", "U,R", "--keep", "all"], COMPLETE),
+    "an axis in blocks": (["burnt-pancake:5", "--plan", str(HERE / "blocks.toml"), "--keep", "all"], COMPLETE),
     "unfinished": (["3x4", "--max-depth", "4", "--keep", "all", "--shards", "1"], UNFINISHED),
     "no symmetry": (["pancake:7", "--keep", "all", "--shards", "1"], COMPLETE),
 }
