@@ -1,6 +1,7 @@
 //! The rules of this repository: its crates, documents, generated files and records.
 
 mod architecture;
+mod checker;
 mod dependencies;
 mod docs;
 mod fuzz;
