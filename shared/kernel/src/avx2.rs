@@ -6,22 +6,32 @@
 //! for rows of one word, where gathering the rows is most of the work, and twice the rate for longer ones
 //! (`docs/performance.md`).
 
+mod bit_map;
+mod blocks;
+mod exchange;
+mod half_axis;
+mod planes;
+mod rows;
+mod turn;
+mod vector;
+
+use crate::byte_planes;
 use crate::kernel::{Bits, Kernel};
 use crate::portable::Portable;
 use crate::word::Word;
 use fathom_space::{AxisMap, Shape, Transform};
+use planes::BytePlanes;
 
 /// Returns the kernel for tensors of a shape; `None` if this processor lacks the instructions.
 pub fn avx2(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
-    let is_supported = is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("popcnt");
-    is_supported.then(|| -> Box<dyn Kernel + Send> {
-        match shape.row_bits() {
-            0..=32 => Box::new(Avx2(Portable::<u32>::new(shape))),
-            _ => Box::new(Avx2(Portable::<u64>::new(shape))),
-        }
+    if !vector::has_avx2() {
+        return None;
+    }
+    Some(match shape.row_bits() {
+        // SAFETY: the processor has the instructions.
+        _ if byte_planes::fits(shape) => Box::new(unsafe { BytePlanes::<vector::Avx2>::new(shape) }),
+        0..=32 => Box::new(Avx2(Portable::<u32>::new(shape))),
+        _ => Box::new(Avx2(Portable::<u64>::new(shape))),
     })
 }
 

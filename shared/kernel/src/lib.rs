@@ -15,6 +15,8 @@
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod byte_planes;
 pub mod kernel;
 pub mod network;
 pub mod portable;
