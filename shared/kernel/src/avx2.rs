@@ -12,8 +12,10 @@ mod exchange;
 mod half_axis;
 mod planes;
 mod rows;
+mod square;
 mod turn;
 mod vector;
+mod words;
 
 use crate::byte_planes;
 use crate::kernel::{Bits, Kernel};
@@ -21,6 +23,7 @@ use crate::portable::Portable;
 use crate::word::Word;
 use fathom_space::{AxisMap, Shape, Transform};
 use planes::BytePlanes;
+use words::Words;
 
 /// Returns the kernel for tensors of a shape; `None` if this processor lacks the instructions.
 pub fn avx2(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
@@ -30,6 +33,8 @@ pub fn avx2(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     Some(match shape.row_bits() {
         // SAFETY: the processor has the instructions.
         _ if byte_planes::fits(shape) => Box::new(unsafe { BytePlanes::<vector::Avx2>::new(shape) }),
+        // SAFETY: as above.
+        _ if words::fits(shape) => Box::new(unsafe { Words::<vector::Avx2>::new(shape) }),
         0..=32 => Box::new(Avx2(Portable::<u32>::new(shape))),
         _ => Box::new(Avx2(Portable::<u64>::new(shape))),
     })

@@ -76,7 +76,7 @@ unsafe fn exchange<V: Slot, const WIDE: bool>(work: Exchange<'_>) {
 
 /// Transposes the squares of bits of all bytes: bit r of register c is bit c of register r.
 #[inline(always)]
-fn transposed<V: Slot>(mut rows: [V; 8]) -> [V; 8] {
+pub(super) fn transposed<V: Slot>(mut rows: [V; 8]) -> [V; 8] {
     // SAFETY: there is a vector, so the processor has the instructions.
     let masks = unsafe { [V::splat(0x0f), V::splat(0x33), V::splat(0x55)] };
     for first in 0..4 {

@@ -95,6 +95,12 @@ pub(super) trait Slot: Vector {
     /// The processor must have the instructions.
     unsafe fn compiled<W: Work>(work: W) -> W::Output;
 
+    /// Loads four words of eight bytes.
+    ///
+    /// # Safety
+    /// The words must be readable, and the processor must have the instructions.
+    unsafe fn load_words(from: [*const u8; 4]) -> Self;
+
     /// Interleaves units of `UNIT` bytes of the first half of each lane with those of `other`.
     fn interleave_low<const UNIT: usize>(self, other: Self) -> Self;
     /// Interleaves units of `UNIT` bytes of the second half of each lane with those of `other`.
@@ -204,6 +210,15 @@ impl Slot for Avx2 {
         }
         // SAFETY: as the caller promises.
         unsafe { compiled(work) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_words(from: [*const u8; 4]) -> Self {
+        // SAFETY: as the caller promises; the loads need no alignment.
+        unsafe {
+            let [a, b, c, d] = from.map(|from| from.cast::<i64>().read_unaligned());
+            Self(_mm256_setr_epi64x(a, b, c, d))
+        }
     }
 
     #[inline(always)]
