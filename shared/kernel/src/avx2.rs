@@ -10,6 +10,7 @@ mod bit_map;
 mod blocks;
 mod exchange;
 mod half_axis;
+mod long;
 mod planes;
 mod rows;
 mod square;
@@ -22,6 +23,7 @@ use crate::kernel::{Bits, Kernel};
 use crate::portable::Portable;
 use crate::word::Word;
 use fathom_space::{AxisMap, Shape, Transform};
+use long::Long;
 use planes::BytePlanes;
 use words::Words;
 
@@ -35,6 +37,8 @@ pub fn avx2(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
         _ if byte_planes::fits(shape) => Box::new(unsafe { BytePlanes::<vector::Avx2>::new(shape) }),
         // SAFETY: as above.
         _ if words::fits(shape) => Box::new(unsafe { Words::<vector::Avx2>::new(shape) }),
+        // SAFETY: as above.
+        _ if long::fits(shape) => Box::new(unsafe { Long::<vector::Avx2>::new(shape) }),
         0..=32 => Box::new(Avx2(Portable::<u32>::new(shape))),
         _ => Box::new(Avx2(Portable::<u64>::new(shape))),
     })

@@ -22,6 +22,17 @@ impl Default for Square {
     }
 }
 
+/// The index of each column's word in a [`Square`].
+pub(super) static PLACES: [u8; SIZE] = {
+    let mut places = [0; SIZE];
+    let mut column = 0;
+    while column < SIZE {
+        places[column] = place(column) as u8;
+        column += 1;
+    }
+    places
+};
+
 /// Returns the index of a column's word in a [`Square`].
 pub(super) const fn place(column: usize) -> usize {
     let (group, bit) = (column / 8, column % 8);

@@ -400,7 +400,7 @@ impl Work for Whole<'_> {
 }
 
 /// Work of the portable code, compiled for the instructions of a vector.
-struct Subtract<'a>(&'a mut Portable<u64>, Bits<'a>);
+pub(super) struct Subtract<'a>(pub(super) &'a mut Portable<u64>, pub(super) Bits<'a>);
 
 impl Work for Subtract<'_> {
     type Output = ();
@@ -412,7 +412,7 @@ impl Work for Subtract<'_> {
 }
 
 /// Work of the portable code, compiled for the instructions of a vector.
-struct Pack<'a>(&'a mut Portable<u64>, &'a mut [u8]);
+pub(super) struct Pack<'a>(pub(super) &'a mut Portable<u64>, pub(super) &'a mut [u8]);
 
 impl Work for Pack<'_> {
     type Output = u32;
