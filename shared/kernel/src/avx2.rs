@@ -1,10 +1,18 @@
-//! The portable kernel, compiled for processors with AVX2.
+//! The coset kernels for processors with AVX2.
 //!
-//! The code, its layout and the argument that it is right are those of [`crate::portable`]. Here the compiler
-//! may use vectors of 32 bytes, which hold eight rows of up to 32 bits, or four words of longer rows. All hot
-//! code there is marked `#[inline(always)]`, so that it is compiled a second time here. Measured: little gain
-//! for rows of one word, where gathering the rows is most of the work, and twice the rate for longer ones
-//! (`docs/performance.md`).
+//! Four kernels share the shapes:
+//! - `planes`: byte planes, for at least two axes with at most 32 entries each, also halved ones;
+//! - `words`: rows of 33 to 64 bits, and halved rows, of tensors with longer axes;
+//! - `long`: longer rows, if there are enough of them to fill squares of 64 x 64 bits;
+//! - the portable kernel, compiled for AVX2, for all others: last axes that are cut into blocks, rows of up
+//!   to 32 bits along longer axes, and few long rows. The compiler may use vectors of 32 bytes there. All hot
+//!   code of the portable kernel is marked `#[inline(always)]`, so that it is compiled a second time here.
+//!
+//! The first three are written with the vector operations of `vector`, so that other instruction sets with
+//! a byte shuffle can be instances. None needs more than AVX2 and the scalar instructions that come with it,
+//! so all of them run, and are tested, on processors with AVX-512.
+//!
+//! Measurements: `docs/performance.md`.
 
 mod bit_map;
 mod blocks;

@@ -113,7 +113,9 @@ unsafe fn gather<V: Slot, const REMOVE: bool, const WIDE: bool>(work: Gather<'_,
             let mut read = from.bytes.as_ptr().add(plane * from.stride);
             let write = to.bytes.as_mut_ptr().add(plane * to.stride + base as usize);
             for &(_, step) in steps {
-                ahead.step();
+                if plane == 0 {
+                    ahead.step();
+                }
                 let rows = gathered::<V, WIDE>(read, &map);
                 let place = write.add(step as usize);
                 let before = V::load(place);

@@ -1,8 +1,8 @@
 //! Dense pulls of rows of more than 64 bits.
 //!
-//! Layout: that of [`crate::portable`], each row in several `u64`.
+//! Layout: that of `portable`, each row in several `u64`.
 //!
-//! - The last axis stays last: squares of 64 x 64 bits are transposed ([`super::square`]), so that each bit
+//! - The last axis stays last: squares of 64 x 64 bits are transposed (`square`), so that each bit
 //!   of 64 rows is a word, a *column*. The columns are read in the order of the target, as the rows of
 //!   squares that are transposed back.
 //! - The last axis trades places with another: each square of the two axes is gathered by the map along
@@ -12,7 +12,9 @@
 //! Both take each bit of the target from the one bit that the maps determine. The portable code handles sparse
 //! sources, and tensors of few rows.
 //!
-//! Cost of 64 words of the target: two transpositions of a square, of about 300 operations each, or one.
+//! Cost of 64 words of the target: two transpositions of a square, of 208 vector operations
+//! each, or one.
+//! Measurements: `docs/performance.md`.
 
 use super::square::{PLACES, SIZE, Square, place, transpose};
 use super::vector::{Slot, Work};

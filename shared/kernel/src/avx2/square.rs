@@ -2,7 +2,7 @@
 //!
 //! Register r of eight has the rows 8 g + r, for four or all of the groups g: each byte has bits of one row
 //! and one group. Exchanges between registers transpose the squares of 8 x 8 bits of all bytes
-//! ([`super::exchange::transposed`]). Then register b has the columns 8 c + b, and the bytes of a column are
+//! (`exchange::transposed`). Then register b has the columns 8 c + b, and the bytes of a column are
 //! brought together by interleaving.
 
 use super::exchange::transposed;
