@@ -47,6 +47,12 @@ impl BitMap {
         Self::new(from.len(), from.iter().enumerate().map(|(to, &from)| (from as usize, to)))
     }
 
+    /// Returns the bytes that the map takes.
+    pub(super) fn bytes(&self) -> usize {
+        let of_parts = |parts: &Parts| parts.nibbles.capacity() + parts.tables.capacity() * LANE;
+        self.parts.iter().map(|parts| size_of::<Parts>() + of_parts(parts)).sum()
+    }
+
     /// Returns whether every bit stays.
     pub(super) fn is_identity(&self) -> bool {
         self.is_identity

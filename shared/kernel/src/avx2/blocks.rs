@@ -192,7 +192,7 @@ unsafe fn trade<V: Slot, const PLANES: usize, const WIDE: bool>(work: Trade<'_>)
 fn scattered<V: Slot, const WIDE: bool>(plane: usize, [a, b, c, d]: [V; MAX_PLANES], map: &[V; 2]) -> V {
     // Lanes hold the tiles 0 and 2, or 1 and 3, of two planes.
     let pair = |a: V, b: V| {
-        let both = if plane % 2 == 0 { a.interleave_low::<8>(b) } else { a.interleave_high::<8>(b) };
+        let both = if plane.is_multiple_of(2) { a.interleave_low::<8>(b) } else { a.interleave_high::<8>(b) };
         if plane < 2 { both.first_lanes(both) } else { both.second_lanes(both) }
     };
     let first = pair(a, b).shuffle(map[0]);

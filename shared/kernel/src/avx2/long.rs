@@ -160,7 +160,9 @@ impl Work for Keep<'_> {
                 unsafe { transpose::<V>(packed.as_ptr().add(word * BYTES), &rows, square) }
             }
             for (word, order) in order.iter().enumerate() {
-                if word % WORDS == 0 {
+                if word.is_multiple_of(WORDS) {
+                    // The lines that are written next, and those that are read next.
+                    targets.iter().for_each(|&row| prefetch(words, row as usize * row_words + word + WORDS));
                     later.iter().for_each(|&row| prefetch(packed, row as usize + word * BYTES));
                 }
                 // SAFETY: the offsets were compared with the size of the columns, and the last row with the
@@ -187,7 +189,7 @@ fn rows_of(sources: &[u32], row_bytes: u32) -> [u32; SIZE] {
     rows
 }
 
-/// Prefetches the cache line of a byte, which need not exist.
+/// Prefetches the cache line of an element, which need not exist.
 #[inline(always)]
 fn prefetch<T>(slice: &[T], at: usize) {
     // SAFETY: a prefetch has no observable effect, whatever the address.

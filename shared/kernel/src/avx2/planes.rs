@@ -200,10 +200,11 @@ impl<V: Slot> BytePlanes<V> {
         self.plan(transform, maps, inner);
         entry(&mut self.row_maps, along_inner, || RowMap::new(&maps[along_inner as usize].from));
         entry(&mut self.bit_maps, along_last, || BitMap::permutation(&maps[along_last as usize].from));
-        let Lines { bases, steps, rows, .. } = std::mem::take(&mut self.lines);
+        let lines = std::mem::take(&mut self.lines);
+        let Lines { bases, steps, rows, .. } = &lines;
         let mut ahead = std::mem::take(&mut self.ahead).in_steps(bases.len() * steps.len());
-        for &(first, base) in &bases {
-            self.split(packed, first as usize, rows, Some(transform.odd));
+        for &(first, base) in bases {
+            self.split(packed, first as usize, *rows, Some(transform.odd));
             let bits = made(&self.bit_maps, along_last);
             let mut source = &self.source;
             if !bits.is_identity() {
@@ -214,7 +215,7 @@ impl<V: Slot> BytePlanes<V> {
                     to,
                     nibbles,
                     stride: source.stride,
-                    rows,
+                    rows: *rows,
                 });
                 source = &self.mapped;
             }
@@ -224,11 +225,11 @@ impl<V: Slot> BytePlanes<V> {
                 length: self.shape.lengths()[natural] as usize,
                 map: made(&self.row_maps, along_inner),
                 base,
-                steps: &steps,
+                steps,
                 ahead: &mut ahead,
             });
         }
-        self.lines = Lines { bases, steps, rows, ..Lines::new(&self.shape) };
+        self.lines = lines;
     }
 
     /// Pulls with the last axis trading places with the natural inner axis.
@@ -239,10 +240,11 @@ impl<V: Slot> BytePlanes<V> {
         self.plan(transform, maps, inner);
         entry(&mut self.row_maps, along_inner, || RowMap::new(&maps[along_inner as usize].from));
         entry(&mut self.row_maps, along_last, || RowMap::new(&maps[along_last as usize].from));
-        let Lines { bases, steps, rows, .. } = std::mem::take(&mut self.lines);
+        let lines = std::mem::take(&mut self.lines);
+        let Lines { bases, steps, rows, .. } = &lines;
         let mut ahead = std::mem::take(&mut self.ahead).in_steps(bases.len() * steps.len());
-        for &(first, base) in &bases {
-            self.split(packed, first as usize, rows, Some(transform.odd));
+        for &(first, base) in bases {
+            self.split(packed, first as usize, *rows, Some(transform.odd));
             Self::work(Trade {
                 from: from(&self.source, self.planes),
                 to: to(&mut self.collected.planes[inner]),
@@ -250,11 +252,11 @@ impl<V: Slot> BytePlanes<V> {
                 gather: made(&self.row_maps, along_inner),
                 scatter: made(&self.row_maps, along_last),
                 base,
-                steps: &steps,
+                steps,
                 ahead: &mut ahead,
             });
         }
-        self.lines = Lines { bases, steps, rows, ..Lines::new(&self.shape) };
+        self.lines = lines;
     }
 
     /// Pulls with axis `becomes_last` of the source, an outer one, trading places with the last axis.
@@ -311,20 +313,21 @@ impl<V: Slot> BytePlanes<V> {
 
     fn remove_dense(&mut self, packed: &[u8]) {
         let natural = self.collected.natural();
-        let Lines { bases, steps, rows, .. } = std::mem::take(&mut self.straight);
-        for &(first, base) in &bases {
-            self.split(packed, first as usize, rows, None);
+        let lines = std::mem::take(&mut self.straight);
+        let Lines { bases, steps, rows, .. } = &lines;
+        for &(first, base) in bases {
+            self.split(packed, first as usize, *rows, None);
             Self::work(Gather::<true> {
                 from: from(&self.source, self.planes),
                 to: to(&mut self.collected.planes[natural]),
                 length: self.shape.lengths()[natural] as usize,
                 map: &self.in_order,
                 base,
-                steps: &steps,
+                steps,
                 ahead: &mut Ahead::default(),
             });
         }
-        self.straight = Lines { bases, steps, rows, ..Lines::new(&self.shape) };
+        self.straight = lines;
     }
 }
 

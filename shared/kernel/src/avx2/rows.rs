@@ -24,12 +24,11 @@ impl Packing {
     pub(super) fn new(row_bytes: usize) -> Self {
         let mut split = [[[u8::MAX; LANE]; MAX_PLANES]; MAX_PLANES];
         let mut join = split;
-        for row in 0..LANE {
-            for plane in 0..row_bytes {
-                let (piece, byte) = ((row * row_bytes + plane) / LANE, (row * row_bytes + plane) % LANE);
-                split[plane][piece][row] = byte as u8;
-                join[piece][plane][byte] = row as u8;
-            }
+        for at in 0..LANE * row_bytes {
+            let (row, plane) = (at / row_bytes, at % row_bytes);
+            let (piece, byte) = (at / LANE, at % LANE);
+            split[plane][piece][row] = byte as u8;
+            join[piece][plane][byte] = row as u8;
         }
         Self { row_bytes, split, join }
     }

@@ -58,8 +58,8 @@ pub(super) unsafe fn transpose<V: Slot>(from: *const u8, rows: &[u32; SIZE], squ
             *registers = transposed(*registers);
         }
         let to = square.0.as_mut_ptr().cast::<u8>();
-        for number in 0..8 {
-            let (a, b) = (halves[0][number], halves[1][number]);
+        let [first, second] = halves;
+        for (number, (a, b)) in first.into_iter().zip(second).enumerate() {
             let [low, high] = columns(a, b);
             low.store(to.add(SIZE * number));
             high.store(to.add(SIZE * number + <V as Vector>::BYTES));

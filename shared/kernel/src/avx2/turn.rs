@@ -6,7 +6,6 @@
 
 use super::blocks::{From, To, check};
 use super::vector::{LANE, Slot, Work};
-use crate::byte_planes::SLOT;
 
 /// Adds planes in one layout to planes in another.
 pub(super) struct Turn<'a> {
@@ -77,17 +76,24 @@ unsafe fn turn_square<V: Slot>(
             }
             *turned = interleaved(interleaved(interleaved(interleaved(square))));
         }
-        for column in 0..columns.min(LANE) {
-            let bytes = halves[0][column].first_lanes(halves[1][column]);
-            let place = write.add(column * column_step);
-            V::load(place).or(bytes).store(place);
-        }
-        for column in LANE..columns.clamp(LANE, SLOT) {
-            let bytes = halves[0][column - LANE].second_lanes(halves[1][column - LANE]);
-            let place = write.add(column * column_step);
-            V::load(place).or(bytes).store(place);
+        let [upper, lower] = halves;
+        for (column, (a, b)) in upper.into_iter().zip(lower).enumerate().take(columns) {
+            add(write.add(column * column_step), a.first_lanes(b));
+            if column + LANE < columns {
+                add(write.add((column + LANE) * column_step), a.second_lanes(b));
+            }
         }
     }
+}
+
+/// Adds a vector to the bytes at a place.
+///
+/// # Safety
+/// The bytes must be readable and writable.
+#[inline(always)]
+unsafe fn add<V: Slot>(place: *mut u8, bytes: V) {
+    // SAFETY: as the caller promises; there is a vector, so the processor has the instructions.
+    unsafe { V::load(place).or(bytes).store(place) }
 }
 
 /// Interleaves the first eight rows with the last eight.

@@ -50,6 +50,8 @@ pub(super) struct Words<V> {
     portable: Portable<u64>,
     /// For each axis map, by its number, the permutation of the bits of a row, by parity of the row.
     bit_maps: Vec<Option<[BitMap; 2]>>,
+    /// The bytes of these permutations.
+    map_bytes: usize,
     walk: Walk,
     /// For each row along the innermost axis, by parity of its index in the source: its offset in the
     /// source, and its index in the target.
@@ -102,6 +104,7 @@ impl<V: Slot> Words<V> {
         Self {
             portable: Portable::new(shape),
             bit_maps: Vec::new(),
+            map_bytes: 0,
             walk: Walk::default(),
             steps: Default::default(),
             batches: Default::default(),
@@ -118,13 +121,17 @@ impl<V: Slot> Words<V> {
 
     /// Pulls with the last axis staying last.
     fn keep(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
-        let Self { portable, bit_maps, walk, steps, batches, buffers, .. } = self;
+        let Self { portable, bit_maps, map_bytes, walk, steps, batches, buffers, .. } = self;
         let Portable { shape, words, odd_rows, .. } = portable;
         let number = *transform.maps.last().expect("a transform has an axis") as usize;
         if bit_maps.len() <= number {
             bit_maps.resize_with(number + 1, || None);
         }
-        let bits = bit_maps[number].get_or_insert_with(|| permutations(&maps[number], shape.odd()));
+        let bits = bit_maps[number].get_or_insert_with(|| {
+            let made = permutations(&maps[number], shape.odd());
+            *map_bytes += made.iter().map(BitMap::bytes).sum::<usize>();
+            made
+        });
         walk.lines(shape, transform, maps, steps);
         let row_bytes = shape.row_bytes();
         for (&read, &write) in walk.source.iter().zip(&walk.target) {
@@ -432,10 +439,11 @@ impl<V: Slot> Kernel for Words<V> {
     fn drop_maps(&mut self) {
         self.portable.drop_maps();
         self.bit_maps.clear();
+        self.map_bytes = 0;
     }
 
     fn map_bytes(&self) -> usize {
-        self.portable.map_bytes()
+        self.portable.map_bytes() + self.map_bytes
     }
 
     fn clear(&mut self) {
