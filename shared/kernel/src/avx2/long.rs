@@ -161,8 +161,6 @@ impl Work for Keep<'_> {
             }
             for (word, order) in order.iter().enumerate() {
                 if word.is_multiple_of(WORDS) {
-                    // The lines that are written next, and those that are read next.
-                    targets.iter().for_each(|&row| prefetch(words, row as usize * row_words + word + WORDS));
                     later.iter().for_each(|&row| prefetch(packed, row as usize + word * BYTES));
                 }
                 // SAFETY: the offsets were compared with the size of the columns, and the last row with the
