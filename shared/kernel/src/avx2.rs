@@ -1,27 +1,54 @@
-//! The portable kernel, compiled for processors with AVX2.
+//! The coset kernels for processors with AVX2.
 //!
-//! The code, its layout and the argument that it is right are those of [`crate::portable`]. Here the compiler
-//! may use vectors of 32 bytes, which hold eight rows of up to 32 bits, or four words of longer rows. All hot
-//! code there is marked `#[inline(always)]`, so that it is compiled a second time here. Measured: little gain
-//! for rows of one word, where gathering the rows is most of the work, and twice the rate for longer ones
-//! (`docs/performance.md`).
+//! Four kernels share the shapes:
+//! - `planes`: byte planes, for at least two axes with at most 32 entries each, also halved ones;
+//! - `words`: rows of 33 to 64 bits, and halved rows, of tensors with longer axes;
+//! - `long`: longer rows, if there are enough of them to fill squares of 64 x 64 bits;
+//! - the portable kernel, compiled for AVX2, for all others: last axes that are cut into blocks, rows of up
+//!   to 32 bits along longer axes, and few long rows. The compiler may use vectors of 32 bytes there. All hot
+//!   code of the portable kernel is marked `#[inline(always)]`, so that it is compiled a second time here.
+//!
+//! The first three are written with the vector operations of `vector`, so that other instruction sets with
+//! a byte shuffle can be instances. None needs more than AVX2 and the scalar instructions that come with it,
+//! so all of them run, and are tested, on processors with AVX-512.
+//!
+//! Measurements: `docs/performance.md`.
 
+mod bit_map;
+mod blocks;
+mod exchange;
+mod half_axis;
+mod long;
+mod planes;
+mod rows;
+mod square;
+mod turn;
+mod vector;
+mod words;
+
+use crate::byte_planes;
 use crate::kernel::{Bits, Kernel};
 use crate::portable::Portable;
 use crate::word::Word;
 use fathom_space::{AxisMap, Shape, Transform};
+use long::Long;
+use planes::BytePlanes;
+use words::Words;
 
 /// Returns the kernel for tensors of a shape; `None` if this processor lacks the instructions.
 pub fn avx2(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
-    let is_supported = is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("popcnt");
-    is_supported.then(|| -> Box<dyn Kernel + Send> {
-        match shape.row_bits() {
-            0..=32 => Box::new(Avx2(Portable::<u32>::new(shape))),
-            _ => Box::new(Avx2(Portable::<u64>::new(shape))),
-        }
+    if !vector::has_avx2() {
+        return None;
+    }
+    Some(match shape.row_bits() {
+        // SAFETY: the processor has the instructions.
+        _ if byte_planes::fits(shape) => Box::new(unsafe { BytePlanes::<vector::Avx2>::new(shape) }),
+        // SAFETY: as above.
+        _ if words::fits(shape) => Box::new(unsafe { Words::<vector::Avx2>::new(shape) }),
+        // SAFETY: as above.
+        _ if long::fits(shape) => Box::new(unsafe { Long::<vector::Avx2>::new(shape) }),
+        0..=32 => Box::new(Avx2(Portable::<u32>::new(shape))),
+        _ => Box::new(Avx2(Portable::<u64>::new(shape))),
     })
 }
 

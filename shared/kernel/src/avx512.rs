@@ -44,79 +44,21 @@ mod source;
 mod transpose;
 mod walk;
 
+use crate::byte_planes::{self, Ahead, Collected, Planes, ROWS_A_STATE, SLOT};
 use crate::kernel::{Bits, Kernel, SLACK_BYTES};
-use blocks::{Ahead, BitMap, Pairs, count, join, keep, remove, split, trade, turn};
+use blocks::{BitMap, Pairs, count, join, keep, remove, split, trade, turn};
 use exchange::{Exchange, exchange};
 use fathom_space::{AxisMap, Shape, Transform};
 use half_axis::Halved;
 use source::{RowMap, Source};
-use std::ops::{Deref, DerefMut};
-use walk::{Layout, Squares, Walk};
-
-/// Bytes from one block of a plane to the next, and the largest length of an axis.
-pub(crate) const SLOT: usize = 32;
-
-/// The largest number of planes: rows have at most 32 bits.
-pub(crate) const MAX_PLANES: usize = 4;
-
-/// Rows of a dense tensor that can be carried in about the time of a single state of a sparse one.
-const ROWS_A_STATE: usize = 64;
+use walk::{Squares, Walk};
 
 /// Returns the kernel for tensors of a shape; `None` if no kernel here fits the shape, or this processor
 /// lacks the instructions.
 pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
-    let fits = shape.blocks() == 1
-        && shape.lengths().len() > 1
-        && shape.lengths().iter().all(|&length| length as usize <= SLOT);
-    match fits && blocks::is_supported() {
+    match byte_planes::fits(shape) && blocks::is_supported() {
         true => Some(Box::new(Avx512::new(shape))),
         false => rows::rows(shape).or_else(|| long::long(shape)),
-    }
-}
-
-/// Byte planes in some layout, in sequence, followed by padding for loads that reach beyond the last
-/// plane.
-#[derive(Debug)]
-struct Planes {
-    bytes: Aligned,
-    /// Bytes from one plane to the next.
-    stride: usize,
-}
-
-impl Planes {
-    fn new(planes: usize, stride: usize) -> Self {
-        Self { bytes: Aligned::new(planes * stride + 2 * SLOT), stride }
-    }
-}
-
-/// Bytes that start at a line of the processor's cache, so that no register is stored across two lines.
-#[derive(Debug)]
-struct Aligned {
-    bytes: Vec<u8>,
-    start: usize,
-}
-
-impl Aligned {
-    const LINE: usize = 64;
-
-    fn new(length: usize) -> Self {
-        let bytes = vec![0; length + Self::LINE];
-        let start = bytes.as_ptr().align_offset(Self::LINE);
-        Self { start, bytes }
-    }
-}
-
-impl Deref for Aligned {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.bytes[self.start..]
-    }
-}
-
-impl DerefMut for Aligned {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.start..]
     }
 }
 
@@ -135,13 +77,8 @@ struct Avx512 {
     planes: u32,
     /// How rows are packed if the last axis is halved.
     halved: Option<Halved>,
-    /// The layout for each inner axis.
-    layouts: Vec<Layout>,
-    /// The accumulators, by inner axis; the states collected so far are their union. In a block, the bytes
-    /// after the end of the inner axis are zero. Padding blocks have unspecified contents.
-    collected: Vec<Planes>,
-    /// Whether each of `collected` may have bits that are set.
-    touched: Vec<bool>,
+    /// The states collected so far.
+    collected: Collected,
     /// The source, split into planes: rows in their order, without slots.
     source: Planes,
     /// The bytes of a packed block along the natural inner axis, if blocks are read from packed tensors.
@@ -171,22 +108,15 @@ impl Avx512 {
         let last = *shape.lengths().last().expect("a shape has an axis");
         let planes = last.div_ceil(8) as usize;
         let outer = shape.lengths().len() - 1;
-        let layouts: Vec<Layout> = (0..outer).map(|inner| Layout::new(shape.lengths(), inner)).collect();
+        let collected = Collected::new(shape);
         let identities: Vec<AxisMap> =
             shape.lengths().iter().map(|&length| AxisMap::new((0..length).collect())).collect();
-        let natural = &layouts[outer - 1];
+        let natural = &collected.layouts[outer - 1];
         let mut straight = Walk::default();
         straight.plan(shape.strides(), natural, |axis| (axis, &identities[axis]));
-        let run = natural.outer.last().map_or(1, |&axis| shape.lengths()[axis]);
-        let in_run = |base: &(u32, u32)| {
-            let start = base.1;
-            (0..run).map(move |number| start + number * SLOT as u32)
-        };
-        let starts = straight.bases.iter().flat_map(in_run).collect();
+        let starts = natural.starts(shape.lengths());
         let block = shape.lengths()[outer - 1] as usize * planes;
         Self {
-            collected: layouts.iter().map(|layout| Planes::new(planes, layout.bytes)).collect(),
-            touched: vec![false; outer],
             source: Planes::new(planes, shape.rows().next_multiple_of(64) as usize),
             block: Some(block).filter(|&block| block >= SLOT && shape.odd().is_none()),
             halves: vec![0; if shape.odd().is_some() { planes * natural.bytes } else { 0 }],
@@ -199,7 +129,7 @@ impl Avx512 {
             in_order: RowMap::new(&identities[outer - 1].from, planes),
             straight,
             starts,
-            layouts,
+            collected,
             planes: planes as u32,
             halved: Halved::new(shape),
             shape: shape.clone(),
@@ -219,15 +149,10 @@ impl Avx512 {
         }
     }
 
-    /// Returns the innermost axis of packed tensors, to whose accumulator all others are joined.
-    fn natural(&self) -> usize {
-        self.layouts.len() - 1
-    }
-
     fn pull_dense(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
         let ahead = std::mem::take(&mut self.ahead);
         let last = transform.target.len() - 1;
-        let natural = self.natural();
+        let natural = self.collected.natural();
         let source_axis = |target: usize| {
             let source = transform.target.iter().position(|&axis| usize::from(axis) == target);
             source.expect("the targets are a permutation of the axes")
@@ -248,27 +173,27 @@ impl Avx512 {
         let strides = self.shape.strides();
         if becomes_last == last {
             let inner = usize::from(transform.target[natural]);
-            self.walk.plan(strides, &self.layouts[inner], from);
+            self.walk.plan(strides, &self.collected.layouts[inner], from);
             let bits = bit_map(&mut self.bit_maps, last_number, last_map);
-            let pairs = pairs(&mut self.collected[inner], &self.walk, ahead);
+            let pairs = pairs(&mut self.collected.planes[inner], &self.walk, ahead);
             keep(source, pairs, self.planes, &along_inner.plain, bits);
-            self.touched[inner] = true;
+            self.collected.touched[inner] = true;
         } else if becomes_last == natural {
             let inner = usize::from(transform.target[last]);
-            self.walk.plan(strides, &self.layouts[inner], from);
-            let pairs = pairs(&mut self.collected[inner], &self.walk, ahead);
+            self.walk.plan(strides, &self.collected.layouts[inner], from);
+            let pairs = pairs(&mut self.collected.planes[inner], &self.walk, ahead);
             trade(source, pairs, self.planes, &along_inner.reversed, &along_last.plain);
-            self.touched[inner] = true;
+            self.collected.touched[inner] = true;
         } else {
             let inner = usize::from(transform.target[natural]);
-            let layout = &self.layouts[inner];
+            let layout = &self.collected.layouts[inner];
             let becomes_outer = usize::from(transform.target[last]);
             self.squares.plan(strides, layout, becomes_outer, from);
             let along =
                 |offsets: &[u32], stride: u32| offsets.iter().map(|&i| i * stride).collect::<Vec<_>>();
             let reads = along(&from(last).1.from, strides[becomes_last]);
             let writes = along(&last_map.to, layout.strides[becomes_outer]);
-            let Planes { bytes: target, stride: target_stride } = &mut self.collected[inner];
+            let Planes { bytes: target, stride: target_stride } = &mut self.collected.planes[inner];
             let squares = Exchange {
                 target,
                 target_stride: *target_stride,
@@ -279,37 +204,28 @@ impl Avx512 {
                 ahead,
             };
             exchange(source, squares, self.planes, &along_inner.plain);
-            self.touched[inner] = true;
+            self.collected.touched[inner] = true;
         }
     }
 
     /// Joins all accumulators to the accumulator of the natural layout.
     fn gather(&mut self) {
-        let natural = self.natural();
-        let (others, mine) = self.collected.split_at_mut(natural);
+        let natural = self.collected.natural();
+        let (others, mine) = self.collected.planes.split_at_mut(natural);
         for (inner, other) in others.iter_mut().enumerate() {
-            if !std::mem::take(&mut self.touched[inner]) {
+            if !std::mem::take(&mut self.collected.touched[inner]) {
                 continue;
             }
             turn(
-                (&other.bytes, other.stride, &self.layouts[inner].strides),
-                (&mut mine[0].bytes, mine[0].stride, &self.layouts[natural].strides),
+                (&other.bytes, other.stride, &self.collected.layouts[inner].strides),
+                (&mut mine[0].bytes, mine[0].stride, &self.collected.layouts[natural].strides),
                 self.shape.lengths(),
                 (inner, natural),
                 self.planes,
             );
             other.bytes.fill(0);
-            self.touched[natural] = true;
+            self.collected.touched[natural] = true;
         }
-    }
-
-    /// Returns the byte and the bit of a state in the natural accumulator.
-    fn place(&self, indices: &[u32]) -> (usize, u8) {
-        let natural = &self.layouts[self.natural()];
-        let (&last, outer) = indices.split_last().expect("a shape has an axis");
-        let offset: u32 = outer.iter().zip(&natural.strides).map(|(index, stride)| index * stride).sum();
-        let plane = last as usize / 8;
-        (plane * natural.bytes + offset as usize, 1 << (last % 8))
     }
 }
 
@@ -368,11 +284,7 @@ impl Kernel for Avx512 {
     }
 
     fn clear(&mut self) {
-        for (planes, touched) in self.collected.iter_mut().zip(&mut self.touched) {
-            if std::mem::take(touched) {
-                planes.bytes.fill(0);
-            }
-        }
+        self.collected.clear();
     }
 
     fn expect(&mut self, later: Bits<'_>) {
@@ -387,51 +299,25 @@ impl Kernel for Avx512 {
             Bits::Empty => {}
             Bits::Sparse(bytes) if bytes.len() / 4 > self.shape.rows() as usize / ROWS_A_STATE => {
                 let mut packed = std::mem::take(&mut self.packed);
-                packed.fill(0);
-                for position in Bits::positions(bytes) {
-                    packed[position as usize / 8] |= 1 << (position % 8);
-                }
+                byte_planes::unpack(bytes, &mut packed);
                 self.pull_dense(&packed, transform, maps);
                 self.packed = packed;
             }
-            Bits::Sparse(bytes) => {
-                let axes = transform.target.len();
-                let (mut from, mut to) = (vec![0; axes], vec![0; axes]);
-                for position in Bits::positions(bytes) {
-                    self.shape.indices(position, transform.odd, &mut from);
-                    for axis in 0..axes {
-                        let map = &maps[transform.maps[axis] as usize];
-                        to[usize::from(transform.target[axis])] = map.to[from[axis] as usize];
-                    }
-                    let (byte, bit) = self.place(&to);
-                    let natural = self.natural();
-                    self.collected[natural].bytes[byte] |= bit;
-                    self.touched[natural] = true;
-                }
-            }
+            Bits::Sparse(bytes) => self.collected.add_sparse(Bits::positions(bytes), transform, maps),
             Bits::Dense(packed) => self.pull_dense(packed, transform, maps),
         }
     }
 
     fn subtract(&mut self, known: Bits<'_>) {
         self.gather();
-        let natural = self.natural();
+        let natural = self.collected.natural();
         match known {
             Bits::Empty => {}
-            Bits::Sparse(bytes) => {
-                let mut indices = vec![0; self.shape.lengths().len()];
-                for position in Bits::positions(bytes) {
-                    self.shape.indices(position, false, &mut indices);
-                    let (byte, bit) = self.place(&indices);
-                    // Of a halved row, only one of both bits can be set.
-                    let bits = if self.halved.is_some() { half_axis::both(bit) } else { bit };
-                    self.collected[natural].bytes[byte] &= !bits;
-                }
-            }
+            Bits::Sparse(bytes) => self.collected.remove_sparse(Bits::positions(bytes)),
             Bits::Dense(packed) => {
                 self.split(packed, None);
                 let source = source_of(packed, &self.source, self.block);
-                let pairs = pairs(&mut self.collected[natural], &self.straight, Ahead::default());
+                let pairs = pairs(&mut self.collected.planes[natural], &self.straight, Ahead::default());
                 remove(source, pairs, self.planes, &self.in_order);
             }
         }
@@ -439,10 +325,10 @@ impl Kernel for Avx512 {
 
     fn pack(&mut self, packed: &mut [u8]) -> u32 {
         self.gather();
-        let natural = self.natural();
-        let layout = &self.layouts[natural];
+        let natural = self.collected.natural();
+        let layout = &self.collected.layouts[natural];
         let block = (self.shape.lengths()[natural], self.shape.row_bytes());
-        let collected = &self.collected[natural].bytes;
+        let collected = &self.collected.planes[natural].bytes;
         let rows: &[u8] = match &self.halved {
             None => collected,
             Some(halved) => {

@@ -3,8 +3,8 @@
 //! Reading order: [`mod@reference`] (the whole search as a plain breadth-first search, the oracle of
 //! everything else), [`kernel`] (the interface of a coset kernel), [`portable`] (the coset kernel in plain
 //! code) and its parts [`network`] (a fixed permutation of the bits of a word) and [`transpose`] (of a square
-//! of bits), [`avx2`] (the same code compiled for AVX2), [`avx512`] (the coset kernel for processors with
-//! AVX-512 and GFNI), and [`simd_level`] (the choice among these).
+//! of bits), `byte_planes` (the layout of the next two), [`avx2`] (the coset kernels for processors with
+//! AVX2), [`avx512`] (those for processors with AVX-512 and GFNI), and [`simd_level`] (the choice among these).
 //!
 //! Invariants: the result of a kernel depends only on its inputs, not on the order of pulls; padding bits
 //! stay zero.
@@ -15,6 +15,8 @@
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod byte_planes;
 pub mod kernel;
 pub mod network;
 pub mod portable;

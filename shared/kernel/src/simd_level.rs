@@ -9,7 +9,7 @@ use fathom_space::Shape;
 pub enum SimdLevel {
     /// Plain code.
     Portable,
-    /// The portable code, compiled for AVX2.
+    /// AVX2.
     Avx2,
     /// AVX-512 with VBMI, and GFNI.
     Avx512,

@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 /// One shape for each path through the kernels: words of 32 and of 64 bits, several words per row, rows of
 /// one piece of 1,024 bits, of two, and of more than eight, few of them and enough for a square, one to four
 /// bytes per row, axes that can trade places and axes that cannot, blocks of one row, an odd number of
-/// blocks, blocks of up to 32, 64, 96 and 128 bytes, axes of length 1.
-const SHAPES: [&[u32]; 33] = [
+/// blocks, blocks of up to 32, 64, 96 and 128 bytes, axes of length 1, blocks of more and of fewer than 16
+/// rows for each number of bytes per row, one line of blocks and several, rows of a word in several batches,
+/// rows of more than eight words that can trade places.
+const SHAPES: [&[u32]; 40] = [
     &[2, 24, 24, 24],
     &[7, 7, 7, 7],
     &[3, 3, 3, 3, 3],
@@ -43,12 +45,30 @@ const SHAPES: [&[u32]; 33] = [
     &[1, 1],
     &[1, 1, 1, 1],
     &[32, 32],
+    &[2, 24, 5],
+    &[20, 30, 13],
+    &[9, 9, 9],
+    &[3, 9, 32],
+    &[4, 12, 21],
+    &[20, 20, 40],
+    &[520, 520],
 ];
 
 /// Shapes whose last axis is halved: words of 32 and of 64 bits, one axis and several, equal and unequal, few
-/// rows and many.
-const HALVED: [&[u32]; 7] =
-    [&[6, 6, 6], &[24, 24], &[120, 120], &[6], &[2, 120, 6], &[24, 2, 24], &[6, 24, 24]];
+/// rows and many, planes of bytes with blocks of up to 16 rows and longer ones, in one line and in several,
+/// rows of a word in several batches.
+const HALVED: [&[u32]; 10] = [
+    &[6, 6, 6],
+    &[24, 24],
+    &[120, 120],
+    &[6],
+    &[2, 120, 6],
+    &[24, 2, 24],
+    &[6, 24, 24],
+    &[24, 24, 6],
+    &[24, 6, 24],
+    &[6, 120, 120],
+];
 
 /// Shapes whose last axis is cut into blocks, with the length of a block: words of 32 and of 64 bits, blocks
 /// of whole bytes and of other lengths.

@@ -5,7 +5,7 @@
 //! after [`is_supported`] has checked that the processor has the instructions.
 
 use super::source::{Packed, Planes, Read, RowMap, Source, load, load_two};
-use super::{MAX_PLANES, SLOT};
+use crate::byte_planes::{Ahead, MAX_PLANES, SLOT};
 use std::arch::x86_64::*;
 
 /// Returns whether this processor has the instructions.
@@ -32,40 +32,6 @@ impl BitMap {
             matrices[to / 8][from / 8] |= 1 << (8 * byte + from % 8);
         }
         Self(matrices)
-    }
-}
-
-/// A range of addresses that will be read soon, prefetched into the processor's cache a few lines at a time.
-/// The addresses are never read here, so a wrong range costs only time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ahead {
-    next: usize,
-    end: usize,
-    lines_a_step: usize,
-}
-
-impl Ahead {
-    const LINE: usize = 64;
-
-    pub(crate) fn new(bytes: &[u8]) -> Self {
-        let next = bytes.as_ptr().addr();
-        Self { next, end: next + bytes.len(), lines_a_step: 0 }
-    }
-
-    /// Returns the same range, to be prefetched in `steps` steps.
-    pub(super) fn in_steps(self, steps: usize) -> Self {
-        Self { lines_a_step: (self.end - self.next).div_ceil(Self::LINE).div_ceil(steps.max(1)), ..self }
-    }
-
-    #[inline(always)]
-    pub(super) fn step(&mut self) {
-        for _ in 0..self.lines_a_step {
-            if self.next < self.end {
-                // SAFETY: a prefetch has no observable effect, whatever the address.
-                unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::without_provenance(self.next)) };
-                self.next += Self::LINE;
-            }
-        }
     }
 }
 

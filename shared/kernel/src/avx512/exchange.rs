@@ -5,9 +5,9 @@
 //! registers transpose all squares at once. The inner axis stays the inner one, so that nothing moves between
 //! bytes.
 
-use super::SLOT;
-use super::blocks::{Ahead, add, in_planes};
+use super::blocks::{add, in_planes};
 use super::source::{Packed, Planes, Read, RowMap, Source};
+use crate::byte_planes::{Ahead, SLOT};
 use std::arch::x86_64::*;
 
 /// The blocks that an exchange reads and writes. Offsets in the source are rows, those in the target are

@@ -2,7 +2,7 @@
 
 use super::blocks::{BitMap, split, store};
 use super::source::load;
-use super::{MAX_PLANES, Planes};
+use crate::byte_planes::{MAX_PLANES, Planes};
 use crate::portable::odd_rows;
 use fathom_space::Shape;
 use std::arch::x86_64::*;
@@ -56,11 +56,6 @@ impl Halved {
     pub(super) fn join(&self, planes: &[u8], halves: &mut [u8], stride: usize) {
         join_bits((planes, self.planes), (halves, self.row_bytes), stride, &self.each);
     }
-}
-
-/// Returns a bit of a byte together with the other one that the same packed bit represents.
-pub(super) fn both(bit: u8) -> u8 {
-    if bit & 0b0101_0101 != 0 { bit | bit << 1 } else { bit | bit >> 1 }
 }
 
 /// Which bits of a row may be set, by the parity of the row.

@@ -1,7 +1,7 @@
 //! The source of a pull: pairs of blocks are read from byte planes, or from a packed tensor without splitting
 //! the tensor first.
 
-use super::SLOT;
+use crate::byte_planes::SLOT;
 use std::arch::x86_64::*;
 
 /// The states of a coset, in the form in which blocks of rows are read.
