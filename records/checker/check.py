@@ -101,7 +101,7 @@ class Puzzle:
             first = [place.index((c, 0)) for c in range(max(place)[0] + 1)]
             self.seen, self.keys = [sum(cell == c for cell, _ in place) for c in range(len(first))], list(range(len(first)))
             become = lambda x: (*zip(*(place[points(x)[f]] for f in first)), tuple(self.seen))
-        elif step["kind"] == "orientation-positions":
+        elif step["kind"] == "rings":
             sizes, first = step["sizes"], list(accumulate(step["sizes"], initial=0))
             origin = [(c, at, sizes[c] > 1) for c, size in enumerate(sizes) for at in range(size)]
             become = lambda x: (tuple(first[x[0][c]] + ring * ((at + x[1][c]) % sizes[c]) for c, at, ring in origin),
