@@ -102,7 +102,7 @@ fn print_suggestion(error: &clap::Error) {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Count the states at each distance (resumes an interrupted run; shows the result of a finished one)
+    /// Count the states at each distance (resumes an interrupted run, reports a finished one)
     Run(RunArguments),
     /// Resume an interrupted run
     Resume(ResumeArguments),

@@ -541,7 +541,7 @@ fn disk_limit_is_enforced() {
     let directory = fathom_tests::tempdir().unwrap();
     let (code, err) = refused(directory.path(), &["run", "3x4", "--dir", "run", "--disk-limit", "1MiB"]);
     assert_eq!(code, Some(2));
-    let said = "1.00 MiB are free at run within --disk-limit 1.00 MiB";
+    let said = "1.00 MiB are available at run within --disk-limit 1.00 MiB";
     assert!(err.contains(said) && !directory.path().join("run").exists(), "{err}");
     // Each depth is checked when the run exists.
     out(directory.path(), &["run", "3x4", "-q", "--max-depth", "6", "--dir", "run"]);

@@ -172,7 +172,7 @@ fn directory_of_another_run_is_refused() {
     half.refuses(
         &["run", "3x4", "--dir", "run"],
         2,
-        "run holds the run 3x3-multi, not 3x4-multi. Choose another",
+        "run already contains the run 3x3-multi, not 3x4-multi. Choose another",
     );
     half.refuses(&["run", "3x3", "--metric", "single", "--dir", "run"], 2, "not 3x3-single");
     half.refuses(&["run", "3x3", "--track", "0", "--dir", "run"], 2, "not 3x3-multi-abbbbbbbb");

@@ -183,7 +183,9 @@ fn upper_bound_needs_no_chain() {
     assert!(fathom().arg("verify").arg(&path).output().unwrap().status.success());
     let told = texts(&fathom().args(["bound", "2x3", "--upper", "--time", "600"]).output().unwrap()).1;
     assert!(
-        told.contains("note: 2x3, column by column, words of up to 4 moves, stages of up to 256 states, "),
+        told.contains(
+            "note: 2x3, column by column, sequences of up to 4 moves, stages of up to 256 states, "
+        ),
         "{told}"
     );
 }

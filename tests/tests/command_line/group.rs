@@ -180,7 +180,7 @@ fn group_results_of_the_papers() {
         (Some(1), "no: the piece of the points 1 17 23 is twisted, and no other piece is\n")
     );
     let (_, out, _) = group(&[&rubik, "--contains", "(1,19)(3,17)(23,41)"]);
-    assert!(out.starts_with("no: in total, it permutes the pieces of orbit 1 2 oddly, but"), "{out}");
+    assert!(out.starts_with("no: its combined parity on the pieces of orbit 1 2 is odd, but"), "{out}");
     // Each corner of a skewb can be twisted with others, and none alone.
     let (code, out, _) = group(&["skewb", "--contains", "(1,2,3)"]);
     assert_eq!(code, Some(1));

@@ -59,7 +59,7 @@ fn command_line_page_has_every_command_and_option() {
             let line = line.trim_start();
             let option =
                 line.split_once("--").filter(|(before, _)| before.is_empty() || before.ends_with(", "));
-            option.map(|(_, rest)| rest.split([' ', '=', '[']).next().unwrap_or_default().to_owned())
+            option.map(|(_, rest)| rest.split([' ', '=', '[', ',']).next().unwrap_or_default().to_owned())
         });
         for option in named.filter(|name| !name.is_empty()) {
             options += 1;

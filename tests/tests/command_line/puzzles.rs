@@ -275,7 +275,7 @@ fn square_one_grows_by_turns_and_twists_as_published() {
     let planned = fathom().args(["plan", "square1", "--metric", "face", "--json"]).output().unwrap();
     assert_eq!(json(&planned)["states"], 11_958_666_854_400_u64);
     let refused = refusal(&["plan", "square1", "--metric", "multi"]);
-    assert!(refused.contains("the states of square1 are limited"), "{refused}");
+    assert!(refused.contains("square1 restricts which states are allowed"), "{refused}");
 }
 
 /// Source: M. Masonjones, forum.cubeman.org node 35: turns of the layers are free, only twists count. The

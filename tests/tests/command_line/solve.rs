@@ -275,7 +275,7 @@ fn invalid_questions_are_refused_with_one_message() {
         (&["solve", "3x3", "V1"], "To give moves, add --scramble"),
         (&["solve", "3x3", "V4", "--scramble"], "unknown move \"V4\""),
         (&["solve", "2x2x2", "R D", "--scramble", "--moves", "U,R,F"], "at offset 2: unknown move \"D\""),
-        (&["solve", "2x2x2", "0 1 2 3 4 5 6"], "the pieces of 2x2x2 turn"),
+        (&["solve", "2x2x2", "0 1 2 3 4 5 6"], "does not give the orientations of the pieces of 2x2x2"),
         (&["solve", "3x3", "1 0 2 3 4 5 6 7 8"], "3x3 cannot reach this state: it is an odd permutation"),
         (&["solve", "2x2x2", "(1+1)"], "the orientations of its corners add up to 1 modulo 3"),
         (

@@ -156,7 +156,7 @@ fn other_stores_are_refused() {
         command.args(SPACE);
         command
     };
-    let stays = format!("are in {} and cannot be moved", run.store().display());
+    let stays = format!("are stored in {} and cannot be moved", run.store().display());
     run.refuses(&mut begin("run", "other"), &stays);
     // A directory can have layers of several spaces, but not of two runs of one space.
     let run_path = run.path("run");
@@ -168,7 +168,7 @@ fn other_stores_are_refused() {
     // The layers of a run stay in its directory, too.
     well(&run.command(&["run", "3x3", "-q", "--dir", "without"]).output().unwrap());
     let mut with = run.command(&["run", "3x3", "-q", "--dir", "without", "--store", "other"]);
-    run.refuses(&mut with, "are in without and cannot be moved");
+    run.refuses(&mut with, "are stored in without and cannot be moved");
     // Workers and coordinators have options of their own.
     run.refuses(&mut run.command(&["serve", "3x3", "--store", "other"]), "unexpected argument '--store'");
     run.refuses(begin("second", "other").args(["--store", "third"]), "cannot be used multiple times");
@@ -253,7 +253,7 @@ fn disk_limit_applies_to_the_store() {
     let needed = json(&planned)["disk_peak_bytes"].as_u64().unwrap();
     let mut too_little = run.command(&[]);
     too_little.args(begin.get_args()).arg(format!("{}B", needed - 1));
-    run.refuses(&mut too_little, "are free at disk within --disk-limit");
+    run.refuses(&mut too_little, "are available at disk within --disk-limit");
     let found = json(&begin.args([&format!("{needed}B"), "--json", "-q"]).output().unwrap());
     assert_eq!(found["counts"], undisturbed(&SPACE)["counts"]);
     // Existing layers count.

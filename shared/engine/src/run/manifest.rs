@@ -350,7 +350,10 @@ mod tests {
         assert!(error(&edited).contains("it was edited"), "{}", error(&edited));
         assert!(error(&text.replace("format = 1", "format = 2")).contains("Use the version that wrote it"));
         assert!(error(&format!("colouring = [0]\n{text}")).contains("a version before 1.0.0"));
-        assert!(error(&text.replace("0, 0, 0, 1", "0, 0, 1")).contains("8 labels for the 9 tiles"), "{text}");
+        assert!(
+            error(&text.replace("0, 0, 0, 1", "0, 0, 1")).contains("it has 8 labels, but 3x3 has 9 tiles"),
+            "{text}"
+        );
         assert!(error("").contains("format"));
     }
 }

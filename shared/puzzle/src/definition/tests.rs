@@ -110,7 +110,11 @@ fn invalid_limits_are_rejected() {
         let refused = Err(DefinitionError::AlwaysListed("test".into(), metric));
         assert_eq!(puzzle.generators(metric), refused);
         assert!(
-            puzzle.select(metric, "R").unwrap_err().to_string().starts_with("the states of test are limited")
+            puzzle
+                .select(metric, "R")
+                .unwrap_err()
+                .to_string()
+                .starts_with("test restricts which states are allowed")
         );
     }
     assert!(puzzle.clone().validated().is_ok());
