@@ -298,7 +298,7 @@ fn invalid_questions_are_refused_with_one_message() {
         (&["solve", "run", "0 1 2 3 4 5 6"], "expected 6 tiles, got 7"),
         (&["solve", "3x3", "()", "--limit", "3"], "--all"),
         (&["antipodes", "run", "--metric", "multi"], "--metric cannot be used with the existing run run"),
-        (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the last is 7"),
+        (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the largest depth is 7"),
         (&["antipodes", "many.toml"], "the free moves generate a group of more than 1024 elements"),
         (&["antipodes", "empty"], "is not a run directory"),
     ] {
