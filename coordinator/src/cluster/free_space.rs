@@ -29,7 +29,7 @@ pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) ->
     };
     // A worker that has not reported its free bytes yet has 0, so the sum would be too small.
     let free: Vec<u64> = state.members().alive().map(|(_, worker)| worker.progress.free_bytes).collect();
-    Ok(if free.contains(&0) { None } else { short(need, &free, &state.rules()) })
+    Ok(if free.contains(&0) { None } else { short(need, &free, state.rules()) })
 }
 
 /// Returns a warning if the workers have too little free space for a layer of `need` bytes. `free` has the

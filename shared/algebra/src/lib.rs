@@ -11,7 +11,7 @@
 //! - [`stabiliser_chain`]: stabiliser chains by the Schreier-Sims algorithm, which give the order of a generated group
 //! - [`set_stabiliser`]: stabilisers of sets
 //! - [`orbits`]: orbits, and blocks inside them
-//! - [`label_stabiliser`]: the number of elements without a visible effect, because pieces look alike
+//! - [`mod@label_stabiliser`]: the number of elements without a visible effect, because pieces look alike
 //! - [`state_count`]: the number of states of puzzles with many cells
 //! - [`group`]: the properties of a group, and explanations of non-membership
 //! - [`word`]: words in generators

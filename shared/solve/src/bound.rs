@@ -5,7 +5,7 @@
 //! [`normal_forms`] (one word for each state of a ball), [`automaton`] (the words without a forbidden part,
 //! counted at any length), [`cover`] (the group of any puzzle), [`lower_bound`] (from counts to bounds), [`boards`]
 //! (one board or a range), [`square1`] (Square-1, shape by shape); [`stage_chain`] (stages), [`stage`] (the states
-//! of one stage), [`upper_bound`] (words that solve all states, and certificates), [`stage_pairs`] (two stages that
+//! of one stage), [`mod@upper_bound`] (words that solve all states, and certificates), [`stage_pairs`] (two stages that
 //! take fewer moves together), [`chain_search`] (a search for a good chain). The proofs are in `docs/bounds.md`.
 //!
 //! Invariants: the count at length k is never less than the number of states at distance k, for even and odd

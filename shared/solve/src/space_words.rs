@@ -18,7 +18,7 @@ pub struct SpaceWords<'s> {
 }
 
 impl<'s> SpaceWords<'s> {
-    /// Creates the tables for a model and a space that were built from the same [`SpaceSpec`].
+    /// Creates the tables for a model and a space that were built from the same [`SpaceSpec`](fathom_engine::run::SpaceSpec).
     pub fn new(model: &SolveModel, space: &'s Space) -> Self {
         let (orientation_counts, solved) = (model.definition.orientation_counts(), model.definition.solved());
         let labels = space.piece_labels().of_pieces();

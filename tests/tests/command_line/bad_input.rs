@@ -176,7 +176,11 @@ fn directory_of_another_run_is_refused() {
     );
     half.refuses(&["run", "3x3", "--metric", "single", "--dir", "run"], 2, "not 3x3-single");
     half.refuses(&["run", "3x3", "--track", "0", "--dir", "run"], 2, "not 3x3-multi-abbbbbbbb");
-    half.refuses(&["run", "3x3", "--shards", "2", "--dir", "run"], 2, "was started with 1 shard, which cannot be changed to 2");
+    half.refuses(
+        &["run", "3x3", "--shards", "2", "--dir", "run"],
+        2,
+        "was started with 1 shard, which cannot be changed to 2",
+    );
     half.refuses(
         &["run", "3x3", "--keep", "last", "--dir", "run"],
         2,

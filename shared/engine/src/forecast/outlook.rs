@@ -1,4 +1,4 @@
-//! Predicts how long a running search still takes. [`expected_growth`](crate::forecast::expected) predicts its
+//! Predicts how long a running search still takes. [`expected_growth`](crate::forecast::expected_growth) predicts its
 //! growth.
 //!
 //! The time of a depth is assumed to be proportional to its pulls. The finished depths give the factor.
