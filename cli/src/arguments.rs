@@ -126,7 +126,7 @@ pub(crate) enum Command {
     Logs(LogsArguments),
     /// Show a run in a browser
     Page(PageArguments),
-    /// Write a run's results: a web page, or for a paper, a spreadsheet or the OEIS
+    /// Write a run's results as a web page, or in a format for papers, spreadsheets or the OEIS
     Report(ReportArguments),
     /// Check that a run's files match its result, or check the certificate of an upper bound
     Verify(VerifyArguments),
@@ -142,7 +142,7 @@ pub(crate) enum Command {
     Shapes(ShapesArguments),
     /// Rewrite a sequence with rotations as one for a puzzle with a fixed orientation
     Convert(ConvertArguments),
-    /// Find shortest solutions of a state
+    /// Find the shortest solutions for a state
     Solve(SolveArguments),
     /// List the states that are farthest from solved, up to symmetry, with shortest solutions
     Antipodes(AntipodesArguments),

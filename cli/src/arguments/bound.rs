@@ -76,7 +76,7 @@ pub(crate) struct BoundArguments {
     #[arg(long)]
     pub(crate) metric: Option<Metric>,
     /// Get a better lower bound by enumerating all states within this many moves and not counting
-    /// sequences known to be redundant; larger takes more memory
+    /// sequences known to be redundant; larger values take more memory
     #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MAX_LETTERS))]
     pub(crate) refine: Option<u32>,
     /// Prove an upper bound, by solving every state in stages; without --chain,
@@ -89,7 +89,7 @@ pub(crate) struct BoundArguments {
     /// Time limit for the search for stages, in seconds; the cheapest stages are always tried
     #[arg(long, value_name = "SECONDS", requires = "upper", conflicts_with = "chain", default_value_t = 60, value_parser = value_parser!(u64).range(1..=MAX_SECONDS))]
     pub(crate) time: u64,
-    /// Length of the move sequences that are combined to solve a stage; larger gives better bounds but takes more memory
+    /// Length of the move sequences that are combined to solve a stage; larger values give better bounds but take more memory
     #[arg(long, value_name = "MOVES", requires = "upper", default_value_t = 4, value_parser = value_parser!(u32).range(1..=MAX_LETTERS))]
     pub(crate) radius: u32,
     /// Memory for the states within --refine or --radius moves, for example 8GiB [default: 90 % of the

@@ -28,7 +28,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         }
         Some(path) => {
             return Err(bad_input!(
-                "no such directory: {path}. Create it where this host and all workers see it under the same path",
+                "no such directory: {path}. Create it at a path that is the same on this host and all workers",
                 path = path.display()
             ));
         }

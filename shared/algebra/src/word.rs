@@ -28,7 +28,7 @@ pub fn generator_orders(generators: &[Permutation]) -> Vec<i64> {
 /// Returns the name of a power with an exponent other than 0. If the base ends in a letter, the name is
 /// written as on cubes: `R2`, `R'`, `R2'`. Otherwise the name is written as on boards: `V1^2`, `V1'`,
 /// `V1^-2`. If that would [not be read](begins_with) as a power of the base, the result is `R^2`, or
-/// `(R)^2`: besides a generator `R2`, the text `R2'` is the inverse of that generator.
+/// `(R)^2`: if there is also a generator `R2`, the text `R2'` is the inverse of that generator.
 pub fn power_name<'n>(base: &str, exponent: i64, known: impl Iterator<Item = &'n str> + Clone) -> String {
     if exponent == 1 {
         return base.into();

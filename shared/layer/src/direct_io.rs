@@ -3,7 +3,7 @@
 //! Bytes that are written once and not read before the next layer, and bytes that are read only once, should
 //! not evict bytes that are read repeatedly. There are two ways to bypass the cache:
 //!
-//! - Linux from 6.14 on accepts a flag with each read and write (`RWF_DONTCACHE`): the bytes leave memory as
+//! - Linux 6.14 and later accept a flag with each read and write (`RWF_DONTCACHE`): the bytes leave memory as
 //!   soon as they have been read, or have reached the disk.
 //! - A file in the mode `O_DIRECT` is read without the cache, into memory that is aligned as the file system
 //!   requires (`STATX_DIOALIGN`, Linux 6.1).
@@ -115,7 +115,7 @@ impl Reader {
     /// Opens a file. `first` is the method that is tried first.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] if the file system has refused all methods before; otherwise the error
+    /// [`io::ErrorKind::Unsupported`] if the file system has already refused all methods; otherwise the error
     /// of the operating system.
     pub fn open(path: &Path, first: Way) -> io::Result<Self> {
         let (file, is) = open_regular(path)?;

@@ -56,7 +56,7 @@ pub enum NoInverses {
     #[error("its moves can be made only in some states")]
     Guarded,
     /// The inverse of a move may not be a move, so the inverse of a state may be at another distance.
-    #[error("the inverse of a move may not be a move")]
+    #[error("the inverse of a move is not always a move")]
     OneWay,
     /// The words of one state have inverses in different states, or symmetries that would map these inverses
     /// to each other were not found.

@@ -1,4 +1,4 @@
-//! The beginnings of words that moves reach.
+//! Prefixes of the words that moves can reach.
 
 use super::OPEN;
 use crate::Space;
