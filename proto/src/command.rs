@@ -3,7 +3,7 @@
 use crate::{Attempt, StoredFile};
 use fathom_engine::run::{Depth, Task};
 
-/// Why a worker is told to leave.
+/// The reason why a worker must leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeaveReason {
     /// The run is complete, or has reached its last depth.

@@ -8,9 +8,9 @@ use fathom_space::Shape;
 pub fn long() -> String {
     // Every kernel supports the shape of 3x4, so only the processor matters.
     let shape = Shape::new(&[24, 24, 24]).expect("13,824 bits are a tensor");
-    let here = |engine: &SimdLevel| engine.kernel(&shape).is_some();
+    let here = |level: &SimdLevel| level.kernel(&shape).is_some();
     let words: Vec<&str> =
-        SimdLevel::ALL.iter().filter(|engine| here(engine)).map(|engine| engine.as_str()).collect();
+        SimdLevel::ALL.iter().filter(|level| here(level)).map(|level| level.as_str()).collect();
     format!(
         "{} ({}, {})\nkernels on this machine: {}",
         env!("CARGO_PKG_VERSION"),

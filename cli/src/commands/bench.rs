@@ -71,11 +71,8 @@ struct Search {
 
 pub(crate) fn bench(args: &BenchArguments) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let pulls = SHAPES
-        .into_iter()
-        .flat_map(|axes| SimdLevel::ALL.map(|engine| pull(axes, engine)))
-        .flatten()
-        .collect();
+    let pulls =
+        SHAPES.into_iter().flat_map(|axes| SimdLevel::ALL.map(|level| pull(axes, level))).flatten().collect();
     let root = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let scratch = scratch(&root)?;
     let shape = Shape::new(LARGE).expect("the shapes are small");
@@ -93,12 +90,12 @@ pub(crate) fn bench(args: &BenchArguments) -> Result<()> {
 }
 
 /// Measures a dense pull; `None` if the engine does not support the shape.
-fn pull((lengths, halved): (&[u32], bool), engine: SimdLevel) -> Option<Pull> {
+fn pull((lengths, halved): (&[u32], bool), level: SimdLevel) -> Option<Pull> {
     let shape = if halved { Shape::halved(lengths) } else { Shape::new(lengths) };
     let shape = shape.expect("the shapes are small");
-    let seconds = dense_pull_time(&shape, engine)?.as_secs_f64();
+    let seconds = dense_pull_time(&shape, level)?.as_secs_f64();
     Some(Pull {
-        kernel: engine.as_str(),
+        kernel: level.as_str(),
         axes: lengths.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ")
             + if halved { " / 2" } else { "" },
         microseconds: seconds * 1e6,

@@ -243,11 +243,12 @@ pub(crate) fn require_room(
         _ => String::new(),
     };
     Err(bad_input!(
-        "{} needs up to {} of disk space{two}, but only {} are available at {}{}. Free some space, use another disk with --dir or --store, or reduce the run with --track, --labels or --max-depth",
+        "{} needs up to {} of disk space{two}, but only {} are available at {}{} ({} short). Free some space, use another disk with --dir or --store, or reduce the run with --track, --labels or --max-depth",
         space.slug(),
         HumanBytes(needed),
         HumanBytes(free),
         place.display(),
-        limit.unwrap_or_default()
+        limit.unwrap_or_default(),
+        HumanBytes(needed - free)
     ))
 }

@@ -10,7 +10,7 @@ mod tests;
 
 use crate::cluster::event::{Held, MadeShard};
 use anyhow::Result;
-use fathom_engine::journal::{Journal, LayersAt, Maker};
+use fathom_engine::journal::{Journal, LayersAt, Producer};
 use fathom_engine::run::{Depth, ShardId, ShardOrder, ShardReport, Task};
 use fathom_proto::WorkerId;
 use rusqlite::{Connection, params};
@@ -129,8 +129,8 @@ pub fn workers_set_aside(journal: &Journal) -> Result<BTreeSet<WorkerId>> {
 /// Records finished shards of the current layer, each with the worker that computed it, if known, and the
 /// holders of their files.
 pub fn save_reports(journal: &mut Journal, made: &[MadeShard], held: &Held) -> Result<()> {
-    let made: Vec<(&ShardReport, Option<Maker>)> =
-        made.iter().map(|(report, maker)| (&**report, maker.map(|worker| worker.0))).collect();
+    let made: Vec<(&ShardReport, Option<Producer>)> =
+        made.iter().map(|(report, producer)| (&**report, producer.map(|worker| worker.0))).collect();
     journal.change(|change| {
         change.save_reports(&made)?;
         note_holders(change.database(), held)
@@ -139,7 +139,7 @@ pub fn save_reports(journal: &mut Journal, made: &[MadeShard], held: &Held) -> R
 
 /// Returns the workers that computed the finished shards of the current layer, as far as known.
 pub fn producers(journal: &Journal) -> Result<BTreeMap<Task, WorkerId>> {
-    Ok(journal.producers()?.into_iter().map(|(task, maker)| (task, WorkerId(maker))).collect())
+    Ok(journal.producers()?.into_iter().map(|(task, producer)| (task, WorkerId(producer))).collect())
 }
 
 /// Deletes the reports of these tasks of the current layer and the holders of their files, and records the

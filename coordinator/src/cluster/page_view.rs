@@ -201,7 +201,7 @@ impl ShardStory {
                 facts.push(("last heard", format!("{heard:.1} s ago")));
             }
             TaskProgress::Made(report) => {
-                facts.extend(progress.maker.map(|maker| ("computed by", name(maker))));
+                facts.extend(progress.producer.map(|producer| ("computed by", name(producer))));
                 facts.extend(progress.took.map(|took| ("took", format!("{:.3} s", took.as_secs_f64()))));
                 facts.push(("states", HumanCount(report.totals.states).to_string()));
                 facts.push(("size", HumanBytes(report.bytes).to_string()));

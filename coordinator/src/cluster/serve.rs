@@ -387,8 +387,7 @@ impl<'d> Coordinator<'d> {
     /// Logs why the run waits, if it has waited for long, and that it continues.
     fn tell_of_waits(&mut self) {
         let now = self.now();
-        let obstacle = || status::obstacle(&self.state, now).filter(|_| self.state.ending().is_none());
-        match self.waiting.look(now, obstacle) {
+        match self.waiting.look(now, || status::obstacle(&self.state, now)) {
             Some(wait_log::News::Waits(detail)) => {
                 warn!(run = self.name(), detail, "run waits");
                 self.tell(json!({"message": "run waits", "detail": detail}));

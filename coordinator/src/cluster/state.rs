@@ -138,9 +138,9 @@ impl State {
         state.dirty += Dirty::copies(state.files.iter().map(|(task, _)| task));
         for report in past.reports.into_iter().filter(|report| report.task.depth == depth) {
             if state.files.contains(report.task) {
-                let maker = past.producers.get(&report.task).copied();
-                let maker = maker.filter(|&id| state.members.get(id).is_some());
-                state.scheduler.restore(report, maker);
+                let producer = past.producers.get(&report.task).copied();
+                let producer = producer.filter(|&id| state.members.get(id).is_some());
+                state.scheduler.restore(report, producer);
             }
         }
         let of_layer = |tasks: BTreeSet<Task>| tasks.into_iter().filter(|task| task.depth == depth).collect();

@@ -214,8 +214,12 @@ impl WorkerStatus {
     }
 }
 
-/// Returns the reason why the run cannot continue, if there is one.
+/// Returns the reason why the run cannot continue, if there is one. A run that ends waits for nothing, although its
+/// workers take no more files.
 pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
+    if state.ending().is_some() {
+        return None;
+    }
     let name = |id: &WorkerId| {
         state.members().get(*id).map_or_else(|| id.to_string(), |worker| format!("{} ({id})", worker.name))
     };
@@ -262,7 +266,7 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
 fn without_copies(state: &State, now: Millis) -> Option<String> {
     let is_willing = |worker: &Worker| worker.is_willing(now);
     let names = state.members().alive().filter(|(_, worker)| !is_willing(worker));
-    let names: Vec<&str> = names.map(|(_, worker)| worker.name.as_str()).collect();
+    let names: Vec<String> = names.map(|(id, worker)| format!("{} ({id})", worker.name)).collect();
     let willing = state.members().alive().filter(|(_, worker)| is_willing(worker)).count();
     (willing < state.rules().replicas).then(|| {
         format!(

@@ -605,7 +605,7 @@ fn discard_doubtful(run: &mut RunDirectory, store: &Store<'_>, geometry: &Geomet
 /// If the directory cannot be listed.
 pub fn leftovers(store: &Store<'_>, layers: &[LayerRow]) -> Result<Leftovers> {
     let removed = |depth: Depth| layers.get(depth.0 as usize).is_some_and(|l| l.files == Files::Removed);
-    // The current layer is computed from what is left of the older of two layers, although the journal has
+    // The current layer is computed from the shards that remain of the older of two layers, although the journal has
     // that layer as removed.
     let is_read = |depth: Depth| depth.0 as usize + 2 >= layers.len();
     Ok(store.leftovers(|depth| is_read(depth) || !removed(depth))?)

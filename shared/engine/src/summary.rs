@@ -4,7 +4,7 @@ use crate::directory::{RunDirectory, Visited};
 use crate::journal::LayerRow;
 use anyhow::{Context, Result};
 use fathom_layer::{Digest, run_digest};
-use fathom_puzzle::{ONE_WAY, one_way_note};
+use fathom_puzzle::{ONE_WAY, grouped, one_way_note};
 use fathom_space::Space;
 use indicatif::HumanCount;
 use serde::Serialize;
@@ -163,6 +163,9 @@ fn what_states_are(space: &Space) -> String {
             free => format!("the order of the group divided by that of its {free} free moves"),
         }
     } else {
-        format!("the number of labelled states reachable under a group of order {}", space.group_order())
+        format!(
+            "the number of labelled states reachable under a group of order {}",
+            grouped(space.group_order())
+        )
     }
 }

@@ -32,17 +32,17 @@ impl std::fmt::Display for Unfit {
         match self {
             Self::TooLarge { bytes: Some(bytes), limit } => write!(
                 f,
-                "the reference engine needs {:.1} GiB of memory (two bytes per state), but only {:.1} GiB is allowed",
+                "the reference kernel needs {:.1} GiB of memory (two bytes per state), but only {:.1} GiB is allowed",
                 gibibytes(*bytes),
                 gibibytes(*limit)
             )?,
             Self::TooLarge { bytes: None, .. } => {
-                f.write_str("the reference engine does not support spaces of 2^64 or more states")?;
+                f.write_str("the reference kernel does not support spaces of 2^64 or more states")?;
             }
             Self::TooFar => {
                 write!(
                     f,
-                    "there are states farther than {}, the largest distance that the reference engine supports",
+                    "there are states farther than {}, the largest distance that the reference kernel supports",
                     UNSEEN - 1
                 )?;
             }

@@ -4,7 +4,7 @@ use crate::kernel::Kernel;
 use crate::portable::portable;
 use fathom_space::Shape;
 
-/// The instruction set of a coset kernel. All engines compute the same bits.
+/// The instruction set of a coset kernel. All levels compute the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SimdLevel {
     /// Plain code.
@@ -16,10 +16,10 @@ pub enum SimdLevel {
 }
 
 impl SimdLevel {
-    /// All engines, the fastest last.
+    /// All levels, the fastest last.
     pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
-    /// Returns the name of the engine on the command line.
+    /// Returns the name of the level on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Portable => "portable",
@@ -28,8 +28,8 @@ impl SimdLevel {
         }
     }
 
-    /// Creates a kernel for tensors of a shape; `None` if the engine does not support this processor or the
-    /// shape.
+    /// Creates a kernel for tensors of a shape; `None` if this processor lacks the
+    /// instructions, or the level has no kernel for the shape.
     pub fn kernel(self, shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
         match self {
             Self::Portable => Some(portable(shape)),
@@ -42,9 +42,9 @@ impl SimdLevel {
         }
     }
 
-    /// Returns the fastest engine for a shape on this processor.
+    /// Returns the fastest level for a shape on this processor.
     pub fn fastest(shape: &Shape) -> Self {
-        let usable = |engine: &Self| engine.kernel(shape).is_some();
-        Self::ALL.into_iter().rfind(usable).expect("the portable engine does all shapes")
+        let usable = |level: &Self| level.kernel(shape).is_some();
+        Self::ALL.into_iter().rfind(usable).expect("the portable level does all shapes")
     }
 }

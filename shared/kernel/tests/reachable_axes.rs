@@ -146,10 +146,10 @@ fn cuts(space: &Space, orbits: &[(usize, u16)]) -> Vec<(Vec<u8>, Vec<AxisView>)>
 }
 
 /// Returns the distances of all addresses, and the number of states at each, by a search that pulls cosets.
-fn search(graph: &CosetGraph, engine: SimdLevel) -> (Vec<Vec<Option<u32>>>, Vec<u64>) {
+fn search(graph: &CosetGraph, level: SimdLevel) -> (Vec<Vec<Option<u32>>>, Vec<u64>) {
     let shape = graph.shape();
     let bytes = shape.packed_bytes() as usize;
-    let mut kernel = engine.kernel(shape).expect("the engine does the shape");
+    let mut kernel = level.kernel(shape).expect("the level does the shape");
     let mut transforms = Transforms::new(graph);
     let mut transform = Transform::default();
     let mut distances = vec![vec![None; bytes * 8]; graph.len() as usize];
@@ -234,18 +234,18 @@ fn check_graph(space: &Space, plain: &Plain, graph: &CosetGraph, views: &[AxisVi
     assert!(graph.shape().bits() >= graph.states_per_coset(), "{with}");
     // A single axis stores only states that can be reached.
     assert!(views.len() != 1 || graph.shape().bits() == graph.states_per_coset(), "{with}");
-    let engines = SimdLevel::ALL.into_iter().filter(|engine| engine.kernel(graph.shape()).is_some());
-    let found: Vec<_> = engines
-        .map(|engine| {
-            let (distances, counts) = search(graph, engine);
-            assert_eq!(counts, plain.counts, "{with} {engine:?}");
-            (engine, distances)
+    let levels = SimdLevel::ALL.into_iter().filter(|level| level.kernel(graph.shape()).is_some());
+    let found: Vec<_> = levels
+        .map(|level| {
+            let (distances, counts) = search(graph, level);
+            assert_eq!(counts, plain.counts, "{with} {level:?}");
+            (level, distances)
         })
         .collect();
     for &(ref word, distance) in &plain.states {
         let (coset, position) = graph.locate(word).expect("the state is reached");
-        for (engine, distances) in &found {
-            assert_eq!(distances[coset.0 as usize][position as usize], Some(distance), "{with} {engine:?}");
+        for (level, distances) in &found {
+            assert_eq!(distances[coset.0 as usize][position as usize], Some(distance), "{with} {level:?}");
         }
         let there = graph.word_at(coset, position);
         assert_eq!(graph.position(coset, &there), Some(position), "{with}");

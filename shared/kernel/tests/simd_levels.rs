@@ -1,4 +1,4 @@
-//! Compares the kernels of all engines with the definition: a transform applied to positions one by one.
+//! Compares the kernels of all levels with the definition: a transform applied to positions one by one.
 
 use fathom_kernel::{Bits, SLACK_BYTES, SimdLevel};
 use fathom_space::{AxisMap, MultisetRanker, Shape, Transform};
@@ -213,12 +213,12 @@ proptest! {
     #[test]
     fn kernels_match_the_definition((shape, steps, known) in cases()) {
         let mut expected = BTreeSet::new();
-        let both = |engine| [(engine, true), (engine, false)];
-        for (engine, use_dense) in SimdLevel::ALL.into_iter().flat_map(both) {
-            let Some(mut kernel) = engine.kernel(&shape) else {
+        let both = |level| [(level, true), (level, false)];
+        for (level, use_dense) in SimdLevel::ALL.into_iter().flat_map(both) {
+            let Some(mut kernel) = level.kernel(&shape) else {
                 continue;
             };
-            let with = format!("{engine:?}, dense: {use_dense}");
+            let with = format!("{level:?}, dense: {use_dense}");
             // A kernel caches what it derives from a map by number, so the maps of all steps are in one
             // table.
             let mut maps = Vec::new();

@@ -65,8 +65,6 @@ pub enum FamilyError {
     Unknown {
         /// The name as written.
         word: String,
-        /// The patterns of all families.
-        known: String,
         /// The pattern of the family with the most similar name, if it may be a typing error.
         nearest: Option<&'static str>,
     },
@@ -125,10 +123,8 @@ pub fn by_name(text: &str) -> Result<Definition, FamilyError> {
         Some((name, numbers)) => (name, Some(numbers)),
         None => (text, None),
     });
-    let family = FAMILIES.iter().find(|family| family.name() == name).ok_or_else(|| {
-        let patterns: Vec<_> = FAMILIES.iter().map(|family| family.pattern).collect();
-        FamilyError::Unknown { word: text.into(), known: patterns.join(", "), nearest: nearest(name) }
-    })?;
+    let family = FAMILIES.iter().find(|family| family.name() == name);
+    let family = family.ok_or_else(|| FamilyError::Unknown { word: text.into(), nearest: nearest(name) })?;
     let limits = match &family.build {
         Build::One(_) => "no numbers".into(),
         Build::Sized(least, _) => format!("{least} <= N <= {MAX_SIZE}"),

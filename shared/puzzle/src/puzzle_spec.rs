@@ -110,8 +110,8 @@ impl PuzzleSpec {
         let plain = word.to_lowercase().replace('×', "x");
         let found = match of_family(&plain) {
             Err(FamilyError::Unknown { .. }) if path.is_file() => load::load(path)?,
-            Err(FamilyError::Unknown { known, nearest, .. }) => {
-                return Err(FamilyError::Unknown { word: word.into(), known, nearest }.into());
+            Err(FamilyError::Unknown { nearest, .. }) => {
+                return Err(FamilyError::Unknown { word: word.into(), nearest }.into());
             }
             found => found?,
         };

@@ -268,7 +268,7 @@ fn worker_sleeps_through_its_lease() {
     assert!(!done.iter().any(|line| by(&line) && file(line) == task), "{done:?}");
 }
 
-/// A worker is told to stop when the coordinator has received its registration but has not answered yet.
+/// A worker receives a signal to stop when the coordinator has received its registration but has not answered yet.
 #[test]
 fn worker_stopped_during_registration_leaves() {
     let mut cluster = Cluster::new(&["3x3"], &["--lease", "1h"]);

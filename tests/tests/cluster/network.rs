@@ -277,7 +277,7 @@ async fn invalid_messages_to_a_coordinator_do_no_harm() {
             .into_inner()
             .known
     );
-    // A report from a worker of another run: the worker is told to register again, and then learns that this
+    // A report from a worker of another run: the answer makes the worker register again, and the worker then learns that this
     // is another run.
     let of_another_run = v1::Outcome { file: Some(file(1, 8)), attempt: None, result: None };
     let report = v1::ReportRequest { session, number: 0, outcomes: vec![of_another_run] };

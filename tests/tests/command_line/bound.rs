@@ -43,7 +43,7 @@ fn square1() {
     let twistable = found["by_shape"]["twistable"].as_u64().unwrap();
     assert!((17..=31).contains(&twistable), "{found}");
     let text = texts(&fathom().args(["bound", "square1"]).output().unwrap()).0;
-    assert!(text.contains("\n  17  by words with 8 twists\n"), "{text}");
+    assert!(text.contains("\n  17  by counting sequences with 8 twists\n"), "{text}");
 }
 
 #[test]

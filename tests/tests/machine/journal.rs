@@ -1,7 +1,7 @@
 //! Journals that another process has written to, or has locked.
 
 use anyhow::{Result, anyhow};
-use fathom_engine::journal::{Change, Entry, Files, Journal, LayerRow, LayersAt, Maker, ShardRow};
+use fathom_engine::journal::{Change, Entry, Files, Journal, LayerRow, LayersAt, Producer, ShardRow};
 use fathom_engine::run::{Depth, ShardId, ShardReport, Task};
 use fathom_layer::{Digest, LayerDigest, Totals};
 use rusqlite::Connection;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 const RUN: Digest = Digest([7; 32]);
-const MAKER: Maker = [1; 16];
+const PRODUCER: Producer = [1; 16];
 
 fn journal(path: &Path) -> Journal {
     Journal::create(path, RUN, &[]).unwrap()
@@ -117,11 +117,11 @@ fn producers_are_those_of_the_last_reports() {
     assert_eq!(journal.producers().unwrap(), BTreeMap::new());
     let tasks = [0, 1, 2].map(|shard| Task { depth: Depth(0), shard: ShardId(shard) });
     let reports = tasks.map(report);
-    let made = reports.each_ref().map(|report| (report, Some(MAKER)));
+    let made = reports.each_ref().map(|report| (report, Some(PRODUCER)));
     journal.change(|change| change.save_reports(&made)).unwrap();
     journal.change(|change| change.save_reports(&[(&reports[0], None)])).unwrap();
     journal.change(|change| change.forget_reports(&[tasks[1]])).unwrap();
-    assert_eq!(journal.producers().unwrap(), BTreeMap::from([(tasks[2], MAKER)]));
+    assert_eq!(journal.producers().unwrap(), BTreeMap::from([(tasks[2], PRODUCER)]));
 }
 
 /// A shard with two different results stays suspect when its report is forgotten or replaced, until a process
@@ -158,7 +158,7 @@ fn failure_beside_the_journal_changes_nothing() {
     let report = report(task);
     let failed = journal.change(|change| -> Result<()> {
         change.database().execute_batch("CREATE TABLE other (number INTEGER)")?;
-        change.save_reports(&[(&report, Some(MAKER))])?;
+        change.save_reports(&[(&report, Some(PRODUCER))])?;
         Err(anyhow!("no"))
     });
     assert!(failed.is_err());

@@ -39,7 +39,7 @@ pub(super) fn from_below(cover: &Cover, notes: &[&str], args: &BoundArguments) -
     });
     let table = plain(["length", "refined", "cumulative"], rows);
     output::line(&format!(
-        "{name} {metric}: {} states\n\n{table}\nGod's number is at least\n{:>4}  by words whose subwords of up to {} are normal forms ({} in the automaton)",
+        "{name} {metric}: {} states\n\n{table}\nGod's number is at least\n{:>4}  by counting sequences without redundant parts of up to {} ({} in the automaton)",
         grouped(states),
         refined.bound,
         many(refined.depth.into(), "move"),

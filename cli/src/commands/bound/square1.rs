@@ -47,7 +47,7 @@ fn text(bounds: &SquareOneBounds) -> String {
          They need at least {twists} twists. Between twists, at most {one} turns of one layer, or {both} of both layers, lead to an aligned shape:\n\n\
          {words}\n\
          God's number is at least\n\
-         {counted:>4}  by words with {twists} twists\n\
+         {counted:>4}  by counting sequences with {twists} twists\n\
          {least_twistable:>4}  by counting sequences to each shape, for states that can be twisted\n\
          {least:>4}  by counting sequences to each shape, for all states",
         passes = last.passes,

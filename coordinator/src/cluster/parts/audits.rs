@@ -30,7 +30,7 @@ pub type Finding = Option<(Totals, Digest, Vec<u32>)>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Audit {
     /// The worker that computed the shard; `None` if not known.
-    pub maker: Option<WorkerId>,
+    pub producer: Option<WorkerId>,
     /// The result that the producer reported.
     pub made: Finding,
     /// The auditor and result of the first audit, if that result differs from the producer's.
@@ -181,9 +181,9 @@ impl Audits {
     }
 
     /// Opens an audit of a shard that took `took`.
-    pub fn open(&mut self, task: Task, maker: Option<WorkerId>, made: Finding, took: Duration) -> Dirty {
+    pub fn open(&mut self, task: Task, producer: Option<WorkerId>, made: Finding, took: Duration) -> Dirty {
         let not_before = Millis(0);
-        let audit = Audit { maker, made, other: None, took, running: None, failures: 0, not_before };
+        let audit = Audit { producer, made, other: None, took, running: None, failures: 0, not_before };
         self.open.insert(task, audit);
         Dirty::all_workers()
     }

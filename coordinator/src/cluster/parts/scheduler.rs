@@ -85,9 +85,9 @@ impl Scheduler {
     }
 
     /// Enters a shard that was computed in an earlier epoch, with the worker that computed it, if known.
-    pub fn restore(&mut self, report: ShardReport, maker: Option<WorkerId>) {
+    pub fn restore(&mut self, report: ShardReport, producer: Option<WorkerId>) {
         self.given.note_made(report.task.shard);
-        self.tasks.restore(report, maker);
+        self.tasks.restore(report, producer);
     }
 
     /// Sets the owner of each shard of the layer.
@@ -114,9 +114,14 @@ impl Scheduler {
     ///
     /// # Panics
     /// If there is no such task.
-    pub fn complete(&mut self, report: Arc<ShardReport>, maker: Option<WorkerId>, now: Millis) -> Duration {
+    pub fn complete(
+        &mut self,
+        report: Arc<ShardReport>,
+        producer: Option<WorkerId>,
+        now: Millis,
+    ) -> Duration {
         let task = report.task;
-        let took = self.tasks.note_maker(task, maker, now);
+        let took = self.tasks.note_producer(task, producer, now);
         self.given.note_made(task.shard);
         self.tasks.set(task, TaskProgress::Made(report), now);
         took

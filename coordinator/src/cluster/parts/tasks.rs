@@ -37,7 +37,7 @@ pub struct TaskState {
     /// Whether the task was last assigned as a recomputation, which ignores existing files.
     pub is_afresh: bool,
     /// The worker that computed the shard, if known.
-    pub maker: Option<WorkerId>,
+    pub producer: Option<WorkerId>,
     /// Time from command to report.
     pub took: Option<Duration>,
     /// The newest failed attempts, oldest first.
@@ -142,7 +142,7 @@ impl Tasks {
     /// Returns the reports of the current layer, in order, each with the worker that computed the shard.
     pub fn reports(&self) -> impl Iterator<Item = (&Arc<ShardReport>, Option<WorkerId>)> {
         let of_layer = self.known.range(self.first()..).map(|(_, state)| state);
-        of_layer.filter_map(|state| Some((state.report()?, state.maker)))
+        of_layer.filter_map(|state| Some((state.report()?, state.producer)))
     }
 
     fn first(&self) -> Task {
@@ -252,20 +252,20 @@ impl Tasks {
     ///
     /// # Panics
     /// If there is no such task.
-    pub(super) fn restore(&mut self, report: ShardReport, maker: Option<WorkerId>) {
+    pub(super) fn restore(&mut self, report: ShardReport, producer: Option<WorkerId>) {
         let task = report.task;
         self.set(task, TaskProgress::Made(Arc::new(report)), Millis(0));
-        self.expected(task).maker = maker;
+        self.expected(task).producer = producer;
     }
 
     /// Records which worker computed a task. Returns the time from command to report.
     ///
     /// # Panics
     /// If there is no such task.
-    pub(super) fn note_maker(&mut self, task: Task, maker: Option<WorkerId>, now: Millis) -> Duration {
+    pub(super) fn note_producer(&mut self, task: Task, producer: Option<WorkerId>, now: Millis) -> Duration {
         let state = self.expected(task);
         let took = now.since(state.given);
-        (state.maker, state.took) = (maker, Some(took));
+        (state.producer, state.took) = (producer, Some(took));
         took
     }
 

@@ -128,7 +128,7 @@ impl State {
             .into_iter()
             .filter_map(|shard| {
                 let state = self.tasks().get(Task { depth, shard })?;
-                Some((Arc::clone(state.report()?), state.maker))
+                Some((Arc::clone(state.report()?), state.producer))
             })
             .collect();
         if !made.is_empty() {

@@ -39,11 +39,11 @@ impl State {
 
     /// Opens an audit of a shard that was just computed, if the shard is selected and there is time, or if
     /// its result is suspect.
-    pub(super) fn draw(&mut self, maker: Option<WorkerId>, report: &ShardReport, took: Duration) {
+    pub(super) fn draw(&mut self, producer: Option<WorkerId>, report: &ShardReport, took: Duration) {
         self.audits.note_shard(took);
         let is_drawn = self.is_drawn(report.task) && self.audits.have_time(took, self.rules.audit);
         if is_drawn || self.audits.is_doubted(report.task) {
-            self.dirty += self.audits.open(report.task, maker, finding(report), took);
+            self.dirty += self.audits.open(report.task, producer, finding(report), took);
         }
     }
 
@@ -54,9 +54,9 @@ impl State {
         let made = self.tasks().reports().filter(|(report, _)| is_audited(report.task));
         // A shard whose source was released cannot be computed again.
         let made = made.filter(|(report, _)| self.scheduler.can_be_made(report.task.shard));
-        let made: Vec<MadeShard> = made.map(|(report, maker)| (Arc::clone(report), maker)).collect();
-        for (report, maker) in made {
-            self.draw(maker, &report, Duration::ZERO);
+        let made: Vec<MadeShard> = made.map(|(report, producer)| (Arc::clone(report), producer)).collect();
+        for (report, producer) in made {
+            self.draw(producer, &report, Duration::ZERO);
         }
     }
 
@@ -73,8 +73,8 @@ impl State {
         let may_audit = |(task, audit): &(Task, &Audit)| self.may_audit(id, *task, audit, now);
         let (task, audit) = self.audits.waiting(now).find(may_audit)?;
         let other_engine = self.audits.have_time_for_other_engine(audit, self.rules.audit);
-        let maker = audit.maker.and_then(|maker| self.members.get(maker));
-        let kernel = maker.map_or("", |maker| &maker.kernel);
+        let producer = audit.producer.and_then(|producer| self.members.get(producer));
+        let kernel = producer.map_or("", |producer| &producer.kernel);
         let other_than = if other_engine { kernel.to_owned() } else { String::new() };
         let number = self.audits.give(task, id, other_engine, now);
         let attempt = Attempt { epoch: self.epoch, number };
@@ -97,15 +97,15 @@ impl State {
 
     /// Returns whether a worker has computed a shard, or may have: another result of it proves nothing.
     pub(super) fn has_found(&self, id: WorkerId, task: Task, audit: &Audit) -> bool {
-        self.may_have_made(id, task, audit.maker)
+        self.may_have_made(id, task, audit.producer)
             || audit.other.as_ref().is_some_and(|(other, _)| *other == id)
     }
 
     /// Returns whether a worker computed a shard or, if the producer is unknown, may have computed it: it
     /// holds the file.
-    pub(super) fn may_have_made(&self, id: WorkerId, task: Task, maker: Option<WorkerId>) -> bool {
+    pub(super) fn may_have_made(&self, id: WorkerId, task: Task, producer: Option<WorkerId>) -> bool {
         let is_held = || self.files.holders(task).any(|of| of == id || of == WorkerId::SHARED_STORE);
-        maker.map_or_else(is_held, |maker| maker == id)
+        producer.map_or_else(is_held, |producer| producer == id)
     }
 
     /// Returns whether an outcome is that of an audit.

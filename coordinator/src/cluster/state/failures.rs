@@ -199,7 +199,7 @@ impl State {
         self.shards().map(|shard| Task { depth: newest, shard }).filter(is_beyond).collect()
     }
 
-    /// Handles a damaged file: its holder is told to delete it. Returns whether this counts as a failure of
+    /// Handles a damaged file: its holder gets a command to delete it. Returns whether this counts as a failure of
     /// the reporter. It does not if the deletion has been commanded already, since several tasks may find the
     /// same damage.
     pub(super) fn damaged(

@@ -111,15 +111,15 @@ impl State {
         self.dirty += self.files.add_holder(task, holder);
         if task.depth == self.depth() {
             self.commit.note_unsaved(task.shard);
-            let maker = match (is_found, was_known) {
+            let producer = match (is_found, was_known) {
                 (false, _) => Some(id),
                 // The worker has found the very file that was reported.
-                (true, true) => self.tasks().get(task).and_then(|state| state.maker),
+                (true, true) => self.tasks().get(task).and_then(|state| state.producer),
                 (true, false) => None,
             };
             let report = Arc::new(report);
-            let took = self.scheduler.complete(Arc::clone(&report), maker, now);
-            self.draw(maker, &report, took);
+            let took = self.scheduler.complete(Arc::clone(&report), producer, now);
+            self.draw(producer, &report, took);
         } else {
             // The recomputed file is available.
             self.dirty += self.scheduler.end_repair(task);

@@ -223,8 +223,9 @@ impl State {
                 self.commands.stop()
             ));
         }
+        let name = self.members[id].name.clone();
         self.dirty += self.members.drain(id).and(self.files.evacuate(id));
         effects.push(note_of_worker(NoteKind::Drained, id, None));
-        Ok(format!("draining {id}: it will leave once its files have been copied"))
+        Ok(format!("draining {name} ({id}): it will leave once its files have been copied"))
     }
 }

@@ -3,7 +3,7 @@
 //! Shard s of the layer two depths before the current one is read only by the tasks of shard s: those that
 //! compute it, and those that audit it. So that file, the *source*, is released as soon as the new shard is
 //! durable in the journal, audited if it was selected, and held by enough workers. The journal is written
-//! before any worker is told to delete the file.
+//! before any worker gets the command to delete the file.
 //!
 //! A shard whose source is released cannot be computed again. From then on it is treated like a shard of a
 //! committed layer: it is copied when a holder is lost, and waited for when all are lost. If the worker that

@@ -18,26 +18,26 @@ impl State {
         found: Finding,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(Audit { maker, made, other, .. }) = self.audits.get(task).cloned() else {
+        let Some(Audit { producer, made, other, .. }) = self.audits.get(task).cloned() else {
             return;
         };
         if let Some((other, found_before)) = other {
             self.audits.forget(task);
-            let findings = [(maker, &made), (Some(other), &found_before), (Some(auditor), &found)];
-            return match maker {
+            let findings = [(producer, &made), (Some(other), &found_before), (Some(auditor), &found)];
+            return match producer {
                 _ if found == made => {
                     // Three workers have computed the shard, and two of them agree.
                     self.audits.agree(task);
                     self.scheduler.note_audited(task.shard);
                     self.quarantined(now, other, task, effects);
                 }
-                Some(maker) if found == found_before => self.quarantined(now, maker, task, effects),
+                Some(producer) if found == found_before => self.quarantined(now, producer, task, effects),
                 _ => self.disagree(now, task, &findings, effects),
             };
         }
         if found == made {
             self.audits.agree(task);
-            let is_own = self.may_have_made(auditor, task, maker);
+            let is_own = self.may_have_made(auditor, task, producer);
             let kind = if is_own { NoteKind::SelfCheck } else { NoteKind::Audited };
             if kind == NoteKind::Audited {
                 self.scheduler.note_audited(task.shard);
@@ -46,16 +46,16 @@ impl State {
             return;
         }
         self.note_doubt(task, effects);
-        let findings = [(maker, &made), (Some(auditor), &found)];
+        let findings = [(producer, &made), (Some(auditor), &found)];
         let detail = Some(self.said(&findings));
         effects.push(note_of(NoteKind::AuditDiffers, Some(auditor), task, detail));
         let is_third =
-            |(id, worker): (WorkerId, &Worker)| Some(id) != maker && id != auditor && worker.is_staying();
-        if maker.is_none() {
+            |(id, worker): (WorkerId, &Worker)| Some(id) != producer && id != auditor && worker.is_staying();
+        if producer.is_none() {
             // The producer is unknown, so no worker is to blame: the shard is computed and audited again.
             self.forget_made(task, effects);
             effects.push(Effect::ForgetReports(vec![task]));
-        } else if maker != Some(auditor) && self.members.iter().any(is_third) {
+        } else if producer != Some(auditor) && self.members.iter().any(is_third) {
             self.dirty += self.audits.await_third(task, auditor, found);
         } else {
             self.disagree(now, task, &findings, effects);
@@ -69,7 +69,7 @@ impl State {
                 return self.undecided(task, audit);
             };
             let is_third = |(id, worker): (WorkerId, &Worker)| {
-                Some(id) != audit.maker && id != *auditor && worker.is_staying()
+                Some(id) != audit.producer && id != *auditor && worker.is_staying()
             };
             let decides = match self.members.alive().any(is_third) {
                 true => "a third worker decides",
@@ -79,7 +79,7 @@ impl State {
                 "shard {} of depth {} was computed twice with different states: {}; {decides}",
                 task.shard,
                 task.depth,
-                self.said(&[(audit.maker, &audit.made), (Some(*auditor), found)])
+                self.said(&[(audit.producer, &audit.made), (Some(*auditor), found)])
             ))
         })
     }
@@ -201,14 +201,15 @@ impl State {
         workers: &BTreeSet<WorkerId>,
         effects: &mut Vec<Effect>,
     ) -> Vec<Task> {
-        let is_theirs = |task: Task, maker: Option<WorkerId>| {
-            let is_anyones = maker.is_none() && self.scheduler.can_be_made(task.shard);
-            is_anyones || workers.iter().any(|&id| self.may_have_made(id, task, maker))
+        let is_theirs = |task: Task, producer: Option<WorkerId>| {
+            let is_anyones = producer.is_none() && self.scheduler.can_be_made(task.shard);
+            is_anyones || workers.iter().any(|&id| self.may_have_made(id, task, producer))
         };
         let producers: BTreeMap<Task, Option<WorkerId>> =
-            self.tasks().reports().map(|(report, maker)| (report.task, maker)).collect();
+            self.tasks().reports().map(|(report, producer)| (report.task, producer)).collect();
         let known = self.files.of_layer(self.depth()).map(|(shard, _)| Task { depth: self.depth(), shard });
-        let made = known.filter(|task| producers.get(task).is_none_or(|&maker| is_theirs(*task, maker)));
+        let made =
+            known.filter(|task| producers.get(task).is_none_or(|&producer| is_theirs(*task, producer)));
         let made: Vec<Task> = made.filter(|&task| !self.scheduler.is_settled(task)).collect();
         let lost = made.iter().copied().filter(|task| !self.scheduler.can_be_made(task.shard)).collect();
         for &task in &made {

@@ -85,6 +85,8 @@ fn run_is_complete_when_all_states_are_visited() {
         ["a <- known", "commit 1/0 in 0 ms, held 0/0 a, 1/0 a", "b <- leave Done"]
     );
     assert_eq!(t.take("a", 1), ["a <- leave Done"]);
+    // The workers take no more files, but nothing waits for them.
+    assert_eq!(crate::cluster::status::obstacle(&t.state, crate::cluster::event::Millis(t.now)), None);
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.leave("b"), ["b <- known", "told", "end Complete"]);
 }

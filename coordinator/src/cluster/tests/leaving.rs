@@ -13,7 +13,7 @@ fn drained_worker_leaves_after_its_files_are_copied() {
     assert_eq!(
         lines,
         [
-            "person <- said draining 61616161: it will leave once its files have been copied",
+            "person <- said draining host-a (61616161): it will leave once its files have been copied",
             "b <- copy 0/0 from a"
         ]
     );
@@ -24,7 +24,7 @@ fn drained_worker_leaves_after_its_files_are_copied() {
     assert_eq!(t.made("a", 1, 0, 1), ["a <- known", "b <- copy 1/0 from a"]);
     assert_eq!(t.copied("b", 1, 0), ["b <- known"]);
     assert_eq!(t.tick(100), ["a <- leave Drained"]);
-    // The reply may have been lost, so a worker that asks again is told again.
+    // The reply may have been lost, so a worker that asks again gets the command again.
     assert_eq!(t.take("a", 1), ["a <- leave Drained"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.take("b", 1), ["b <- make 1/1 #1.1, holders 0: b|b"]);
@@ -48,7 +48,7 @@ fn draining_is_refused_if_ambiguous_or_last() {
     refused(&mut t, "6", "matches 2 workers");
     assert_eq!(
         t.drain("61"),
-        ["person <- said draining 61616161: it will leave once its files have been copied"]
+        ["person <- said draining host-a (61616161): it will leave once its files have been copied"]
     );
     refused(&mut t, "host-b", "is the last worker");
 }

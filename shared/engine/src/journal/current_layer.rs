@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The identity of the process that computed a shard, if several processes compute a layer. The caller
 /// chooses it.
-pub type Maker = [u8; 16];
+pub type Producer = [u8; 16];
 
 impl Journal {
     /// Returns the tasks for which stores may have wrong files.
@@ -53,10 +53,10 @@ impl Journal {
     }
 
     /// Returns the producers of the finished shards of the current layer, as far as that is known.
-    pub fn producers(&self) -> Result<BTreeMap<Task, Maker>> {
+    pub fn producers(&self) -> Result<BTreeMap<Task, Producer>> {
         let mut query = self
             .database
-            .prepare("SELECT depth, shard, worker FROM maker JOIN report USING (depth, shard)")?;
+            .prepare("SELECT depth, shard, worker FROM producer JOIN report USING (depth, shard)")?;
         let rows = query.query_map([], |row| {
             let task = Task { depth: Depth(row.get(0)?), shard: ShardId(row.get(1)?) };
             Ok((task, row.get(2)?))
@@ -120,9 +120,9 @@ impl Journal {
 
 impl Change<'_> {
     /// Records finished shards of the current layer, each with its producer, if that is known.
-    pub fn save_reports(&self, made: &[(&ShardReport, Option<Maker>)]) -> Result<()> {
+    pub fn save_reports(&self, made: &[(&ShardReport, Option<Producer>)]) -> Result<()> {
         note_reports(self.database(), made.iter().map(|(report, _)| *report))?;
-        note_makers(self.database(), made)
+        note_producers(self.database(), made)
     }
 
     /// Deletes the reports of these tasks of the current layer, and records the tasks as invalidated: stores
@@ -131,7 +131,7 @@ impl Change<'_> {
         let database = self.database();
         note_tasks(database, "invalidated", tasks)?;
         for Task { depth, shard } in tasks {
-            for table in ["report", "maker"] {
+            for table in ["report", "producer"] {
                 let row = params![depth.0, shard.0];
                 database.execute(&format!("DELETE FROM {table} WHERE depth = ?1 AND shard = ?2"), row)?;
             }
@@ -179,18 +179,18 @@ fn note_reports<'r>(database: &Connection, reports: impl IntoIterator<Item = &'r
 }
 
 /// Records the producers of finished shards, replacing earlier records.
-fn note_makers(database: &Connection, made: &[(&ShardReport, Option<Maker>)]) -> Result<()> {
-    let mut delete = database.prepare_cached("DELETE FROM maker WHERE depth = ?1 AND shard = ?2")?;
-    let mut insert = database.prepare_cached("INSERT INTO maker VALUES (?1, ?2, ?3)")?;
+fn note_producers(database: &Connection, made: &[(&ShardReport, Option<Producer>)]) -> Result<()> {
+    let mut delete = database.prepare_cached("DELETE FROM producer WHERE depth = ?1 AND shard = ?2")?;
+    let mut insert = database.prepare_cached("INSERT INTO producer VALUES (?1, ?2, ?3)")?;
     if let Some((report, _)) = made.first() {
         // Nothing reads the producers of earlier layers any more.
-        database.execute("DELETE FROM maker WHERE depth < ?1", [report.task.depth.0])?;
+        database.execute("DELETE FROM producer WHERE depth < ?1", [report.task.depth.0])?;
     }
-    for (report, maker) in made {
+    for (report, producer) in made {
         let Task { depth, shard } = report.task;
         delete.execute(params![depth.0, shard.0])?;
-        if let Some(maker) = maker {
-            insert.execute(params![depth.0, shard.0, maker])?;
+        if let Some(producer) = producer {
+            insert.execute(params![depth.0, shard.0, producer])?;
         }
     }
     Ok(())

@@ -43,10 +43,11 @@ impl Search<'_> {
             None => (String::new(), "free some space"),
         };
         let message = format!(
-            "depth {depth} will need about {} of disk space, but only {} are free at {}{limit}",
+            "depth {depth} will need about {} of disk space, but only {} are free at {}{limit} ({} short)",
             HumanBytes(needed),
             HumanBytes(free),
-            self.store.place().display()
+            self.store.place().display(),
+            HumanBytes(needed - free)
         );
         if certain {
             return Err(anyhow!("{message}; {way_out}, then continue with 'fathom resume {path}'"));

@@ -232,14 +232,15 @@ impl<'j> Expander<'j> {
         let Some(&newest) = before.first() else {
             return Ok((writer, None));
         };
-        let (is_past_cache, buffer_bytes) = (self.job.is_past_cache(newest), self.job.buffer_bytes());
-        if is_past_cache {
+        let (bypasses_page_cache, buffer_bytes) =
+            (self.job.bypasses_page_cache(newest), self.job.buffer_bytes());
+        if bypasses_page_cache {
             writer.uncache();
         }
-        if is_past_cache || self.job.writes_behind(newest) {
+        if bypasses_page_cache || self.job.writes_behind(newest) {
             writer.write_behind(buffer_bytes);
         }
-        Ok((writer, is_past_cache.then_some(buffer_bytes)))
+        Ok((writer, bypasses_page_cache.then_some(buffer_bytes)))
     }
 
     /// Returns the cosets of a task.
@@ -479,7 +480,7 @@ impl<'j> Expander<'j> {
         found
     }
 
-    /// Writes the states of a coset that the reference engine found at the task's depth to `packed`. Returns
+    /// Writes the states of a coset that the reference kernel found at the task's depth to `packed`. Returns
     /// their number.
     fn look_up(&mut self, task: Task, coset: CosetId) -> u32 {
         let Method::Reference(distances) = &self.job.method else {

@@ -222,8 +222,8 @@ impl Job {
 
     /// Returns whether a task reads the layer before `newest`, and writes the new layer, bypassing the page
     /// cache. The new layer will be about as large as the newest: if both do not fit into the cache, then
-    /// what is read once, or not before the next depth, would only displace what is read again.
-    pub fn is_past_cache(&self, newest: &Layer) -> bool {
+    /// pages that are read once, or only at the next depth, would displace those that are read again.
+    pub fn bypasses_page_cache(&self, newest: &Layer) -> bool {
         newest.bytes() > self.cache.bytes() / 2
     }
 

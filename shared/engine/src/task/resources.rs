@@ -16,7 +16,7 @@ pub struct Resources {
     /// The memory budget in bytes: tables and tensors take their part, and the rest is for layers in the
     /// page cache.
     pub memory_bytes: u64,
-    /// The last depth that will be requested, if that is known. It saves the reference engine work.
+    /// The last depth that will be requested, if that is known. It saves the reference kernel work.
     pub max_depth: Option<u32>,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Kernel {
 }
 
 impl Kernel {
-    /// Returns the engine for cosets of a shape. The reference engine pulls no cosets; the portable engine
+    /// Returns the engine for cosets of a shape. The reference kernel pulls no cosets; the portable engine
     /// stands in for it.
     ///
     /// # Errors

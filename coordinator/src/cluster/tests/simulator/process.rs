@@ -41,9 +41,9 @@ impl Journal {
 
     pub(super) fn save(&mut self, made: Vec<MadeShard>, held: Held) {
         self.hold(held);
-        for (report, maker) in made {
+        for (report, producer) in made {
             self.producers.remove(&report.task);
-            self.producers.extend(maker.map(|maker| (report.task, maker)));
+            self.producers.extend(producer.map(|producer| (report.task, producer)));
             self.reports.insert(report.task, (*report).clone());
         }
     }
