@@ -31,7 +31,6 @@ pub(crate) use space::SpaceArguments;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use fathom_command::log::Verbosity;
-use fathom_command::terminal_line::tell;
 use fathom_worker::arguments::WorkerArguments;
 use std::path::PathBuf;
 
@@ -65,8 +64,10 @@ impl Arguments {
         // Composing the help takes longer than parsing.
         let matches = match settings.applied(Self::without_help()).try_get_matches() {
             Ok(matches) => matches,
-            Err(error) => {
-                print_suggestion(&error);
+            Err(mut error) => {
+                if suggest(&mut error) {
+                    error.exit();
+                }
                 settings.matches(Self::with_help())?
             }
         };
@@ -88,16 +89,18 @@ impl Arguments {
     }
 }
 
-/// Prints a similar command, if an unknown one was asked for that differs in one typing error: clap does not find
-/// exchanged letters.
-fn print_suggestion(error: &clap::Error) {
-    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return };
-    let names = Arguments::command();
-    let names = names.get_subcommands().flat_map(|command| command.get_name_and_visible_aliases());
+/// Adds the command that differs from an unknown one in a single typing error, if there is one: clap itself does not
+/// find exchanged letters. Returns whether there is one.
+fn suggest(error: &mut clap::Error) -> bool {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else {
+        return false;
+    };
+    let command = Arguments::command();
+    let names = command.get_subcommands().map(clap::Command::get_name);
     let mut similar = names.filter(|name| strsim::damerau_levenshtein(name, unknown) == 1);
-    if let (Some(name), None) = (similar.next(), error.get(ContextKind::SuggestedSubcommand)) {
-        tell(&format!("tip: a similar command exists: fathom {name}"));
-    }
+    let Some(name) = similar.next().map(str::to_owned) else { return false };
+    error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![name]));
+    true
 }
 
 #[derive(Debug, Subcommand)]
@@ -126,7 +129,7 @@ pub(crate) enum Command {
     Logs(LogsArguments),
     /// Show a run in a browser
     Page(PageArguments),
-    /// Write a run's results as a web page, or in a format for papers, spreadsheets or the OEIS
+    /// Write a run's results as a web page, or for papers, spreadsheets or the OEIS
     Report(ReportArguments),
     /// Check that a run's files match its result, or check the certificate of an upper bound
     Verify(VerifyArguments),

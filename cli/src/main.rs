@@ -24,14 +24,12 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<()> {
     let verbosity = arguments.verbosity();
-    // A worker has its own way with signals.
-    if let Command::Worker(args) = &arguments.command {
-        return fathom_worker::commands::run(args, verbosity);
-    }
     if verbosity == Verbosity::Quiet {
         output::leave_out_remarks();
     }
-    if let Err(error) = fathom_command::interrupt::listen() {
+    // A worker stops on a signal only after it has handed back its tasks, and listens itself.
+    let listens = !matches!(arguments.command, Command::Worker(_));
+    if listens && let Err(error) = fathom_command::interrupt::listen() {
         tell(&format!("warning: signals will end this process immediately: {error}"));
     }
     let _doing = doing_of(&arguments.command).map(doing);
@@ -69,7 +67,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Command::Man(args) => commands::help::man(&args),
         Command::Help(args) => commands::help::help(&args),
         Command::Ls(args) => commands::ls::list(&args),
-        Command::Worker(_) => unreachable!("a worker was started above"),
+        Command::Worker(args) => fathom_worker::commands::run(&args, verbosity),
     }
 }
 

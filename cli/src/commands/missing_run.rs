@@ -4,6 +4,7 @@ use fathom_command::{bad_input, shell};
 use fathom_engine::run::{DEFINITION, RunError, SpaceSpec};
 use fathom_puzzle::PuzzleSpec;
 use fathom_space::Labels;
+use fathom_worker::settings::Settings;
 use std::path::{Path, PathBuf};
 
 /// Replaces the error that a path is not a run directory if the path names a puzzle: the new error names the
@@ -34,6 +35,7 @@ fn run_of(path: &Path) -> Option<PathBuf> {
     let source = source.in_metric(metric).ok()?;
     let labels = Labels::from_values(source.solved());
     let space = SpaceSpec { source, metric, labels }.space().ok()?;
-    let runs = std::env::var_os("FATHOM_DIR").map_or("runs".into(), PathBuf::from);
+    let variable = std::env::var_os("FATHOM_DIR").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let runs = variable.or_else(|| Settings::read().ok()?.dir).unwrap_or_else(|| "runs".into());
     Some(runs.join(space.short_slug(true)))
 }

@@ -78,7 +78,7 @@ fn aliases_and_suggestions_lead_to_commands() {
     }
     let output = fathom().args(["rnu", "3x4"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(texts(&output).1.contains("a similar command exists: fathom run"), "{}", texts(&output).1);
+    assert!(texts(&output).1.contains("a similar subcommand exists: 'run'"), "{}", texts(&output).1);
     let directory = fathom_tests::tempdir().unwrap();
     let in_directory = |arguments: &[&str]| {
         let output = fathom().args(arguments).current_dir(directory.path()).output().unwrap();
@@ -93,6 +93,33 @@ fn aliases_and_suggestions_lead_to_commands() {
     let (code, said) = in_directory(&["report", "rings.toml"]);
     assert_eq!(code, Some(2));
     assert!(said.contains("Its run is in runs/rings-given"), "{said}");
+}
+
+/// Complete, interrupted and unreadable runs, and a directory that is not a run.
+#[test]
+fn ls_lists_the_runs_of_a_directory() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let out = |arguments: &[&str]| {
+        let output = fathom().args(arguments).current_dir(directory.path()).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", texts(&output).1);
+        texts(&output)
+    };
+    assert!(out(&["ls"]).1.contains("no runs in runs; start one: fathom run 3x4"));
+    out(&["run", "2x3", "-q"]);
+    out(&["run", "3x3", "-q", "--max-depth", "4"]);
+    out(&["run", "2x2", "-q"]);
+    fs::write(directory.path().join("runs/2x2-multi/run.toml"), "format = 7\n").unwrap();
+    fs::create_dir(directory.path().join("runs/notes")).unwrap();
+    let listed: Vec<serde_json::Value> = serde_json::from_str(&out(&["ls", "--json"]).0).unwrap();
+    let of = |key: &str| listed.iter().map(|run| run[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("path"), ["runs/2x2-multi", "runs/2x3-multi", "runs/3x3-multi"]);
+    assert_eq!(of("state"), ["unreadable", "complete", "stopped"]);
+    assert_eq!(of("visited"), [0, 720, 6053]);
+    assert_eq!((&listed[1]["god_number"], &listed[2]["depth"]), (&7.into(), &4.into()));
+    let (table, _) = out(&["ls"]);
+    for says in ["complete, God's number 7", "stopped", "unreadable: ", "6,053  181,440"] {
+        assert!(table.contains(says), "{table}");
+    }
 }
 
 /// An unknown command line fails with the usage, so every example must be a known one. The files that an

@@ -233,5 +233,8 @@ fn run_waits_for_space_for_copies() {
     assert!(t.take("b", 0).iter().any(|line| line.starts_with("b <- copy 0/0")));
     t.copy_failed("b", 0, 0, Failure::DiskFull("cannot write".into()));
     let obstacle = crate::cluster::status::obstacle(&t.state, Millis(t.now)).unwrap();
-    assert!(obstacle.starts_with("2 workers must hold each file, but host-b cannot take"), "{obstacle}");
+    assert!(
+        obstacle.starts_with("2 workers must hold each file, but host-b (62626262) cannot take"),
+        "{obstacle}"
+    );
 }
