@@ -60,6 +60,13 @@ impl SearchArguments {
     }
 }
 
+/// How to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Engine {
+    Cosets,
+    Lists,
+}
+
 /// How a new run is created.
 #[derive(Debug, Args)]
 pub(crate) struct BeginArguments {
@@ -72,6 +79,10 @@ pub(crate) struct BeginArguments {
     /// Parent directory of runs started without --dir
     #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "DIR", env = "FATHOM_DIR", hide_env_values = true, default_value = "runs")]
     pub(crate) runs: PathBuf,
+    /// How to search: cosets (layers of bits, for whole spaces and clusters) or lists (sorted states, for first depths of
+    /// any space) [default: lists if the space cannot be cut into cosets, or is huge and --max-depth is small]
+    #[arg(long, value_name = "ENGINE", hide_short_help = true, help_heading = ADVANCED)]
+    pub(crate) engine: Option<Engine>,
     /// Use the plan in this file, written by 'fathom plan --output'
     ///
     /// All runs with the same plan have the same digest, on every machine and in every version that reads

@@ -117,8 +117,6 @@ impl SpaceArguments {
             None => (whole, metric),
             Some(names) => (whole.with_moves(metric, names).map_err(refused)?, Metric::Given),
         };
-        // Before labels, because it bounds the number of pieces.
-        source.check().map_err(refused)?;
         let tiles = source.cells();
         let labels = match (&self.track, &self.labels) {
             (Some(list), _) => Labels::parse_tracked(list, tiles),

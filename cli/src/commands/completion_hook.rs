@@ -29,7 +29,7 @@ pub(crate) fn after(args: &OnDoneArguments, run: &Path, is_stopped: bool, end: R
         shell
             .env("FATHOM_SPACE", &summary.space)
             .env("FATHOM_METRIC", &summary.metric)
-            .env("FATHOM_STATES", summary.states.to_string())
+            .env("FATHOM_STATES", summary.states.map_or_else(String::new, |states| states.to_string()))
             .env("FATHOM_DEPTH", summary.counts.len().saturating_sub(1).to_string())
             .env("FATHOM_SECONDS", format!("{:.1}", summary.seconds))
             .env("FATHOM_DIGEST", &summary.digest);

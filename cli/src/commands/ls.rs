@@ -23,8 +23,9 @@ struct Run {
     metric: Option<String>,
     /// The last finished depth.
     depth: Option<usize>,
-    visited: u64,
-    states: u64,
+    visited: Option<u64>,
+    /// The states of the space; `None` if unknown, or 2^64 or more.
+    states: Option<u64>,
     /// `complete`, `running`, `stopped` or `unreadable`.
     state: &'static str,
     god_number: Option<u32>,
@@ -54,7 +55,7 @@ pub(crate) fn list(args: &ListArguments) -> Result<()> {
     }
     let rows = runs.iter().map(|run| {
         let number =
-            |number: u64| if run.error.is_some() { "-".into() } else { HumanCount(number).to_string() };
+            |number: Option<u64>| number.map_or("-".into(), |number| HumanCount(number).to_string());
         let state = match (run.god_number, &run.error) {
             (Some(number), _) => format!("complete, God's number {number}"),
             (None, Some(error)) => format!("unreadable: {error}"),
@@ -80,7 +81,7 @@ fn summarised(path: &Path) -> Run {
             Run {
                 path: path.into(),
                 depth: summary.counts.len().checked_sub(1),
-                visited: summary.counts.iter().sum(),
+                visited: Some(summary.counts.iter().sum()),
                 states: summary.states,
                 state,
                 god_number: summary.god_number,
@@ -95,8 +96,8 @@ fn summarised(path: &Path) -> Run {
             space: None,
             metric: None,
             depth: None,
-            visited: 0,
-            states: 0,
+            visited: None,
+            states: None,
             state: "unreadable",
             god_number: None,
             bytes,

@@ -22,7 +22,8 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     log::start(&run.path.join(LOG), verbosity.lines())?;
     let root = run.claim_layers(&LocalDisk)?;
     let store = Store::at(&root, &LocalDisk)?;
-    let Visited { layers, visited, all } = run.visited()?;
+    let Visited { layers, visited, .. } = run.visited()?;
+    let all = run.all_states()?;
     let (depth, next) = (Depth(args.depth), Depth(layers.len() as u32));
     if depth < next || visited == all {
         // The layer is already committed, perhaps by a driver that was interrupted, or is beyond the last

@@ -1,6 +1,7 @@
 //! Opens or creates the directory of a run, for the commands that start runs.
 
 use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
+use crate::commands::engine_choice::Lists;
 use crate::commands::plan_search::planned;
 use crate::commands::run_server::is_same;
 use anyhow::{Context, Result};
@@ -9,7 +10,8 @@ use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, RunDirectory, look};
 use fathom_engine::estimate::Peak;
 use fathom_engine::run::budget::Budget;
-use fathom_engine::run::{Keep, Lookback, PlanFile, Producers, RunError, RunManifest, SpaceSpec};
+use fathom_engine::run::{Keep, ListPlan, ListedSpace, Lookback, PlanFile, Producers, RunError, RunManifest};
+use fathom_engine::run::{RunPlan, RunSpace, SpaceSpec};
 use fathom_engine::search::Options;
 use fathom_engine::task::Kernel;
 use fathom_engine::watch;
@@ -28,16 +30,19 @@ pub(crate) fn open_or_begin(
     args: &BeginArguments,
     store: Option<&Path>,
     producers: Producers,
+    lists: Lists,
     require: impl FnOnce(&Space, &Plan, &Path) -> Result<Option<Keep>>,
 ) -> Result<RunDirectory> {
     let reading = doing("reading the puzzle");
     let spec = space.spec()?;
-    let space = spec.space()?;
+    let space = spec.space();
     drop(reading);
-    let path = args.dir.clone().unwrap_or_else(|| {
-        let are_its_own = spec.labels == Labels::from_values(spec.source.solved());
-        args.runs.join(space.short_slug(are_its_own))
-    });
+    let are_its_own = spec.labels == Labels::from_values(spec.source.solved());
+    let path = match (&args.dir, &space) {
+        (Some(path), _) => path.clone(),
+        (None, Ok(space)) => args.runs.join(space.short_slug(are_its_own)),
+        (None, Err(_)) => args.runs.join(ListedSpace::new(&spec, None)?.short_slug(are_its_own)),
+    };
     match look(&path)? {
         Found::Run => {
             let directory = RunDirectory::open(&path)?;
@@ -45,7 +50,11 @@ pub(crate) fn open_or_begin(
             store.map_or(Ok(()), |store| require_same_store(&directory, store))?;
             Ok(directory)
         }
+        Found::Nothing if lists.is_chosen(args, &spec, &space)? => {
+            begin_lists(&path, spec, space.ok(), args, store)
+        }
         Found::Nothing => {
+            let space = space?;
             let (space, outline) = match &args.plan {
                 Some(file) => recorded(file, &spec)?,
                 None => {
@@ -71,13 +80,40 @@ pub(crate) fn open_or_begin(
             store.map_or(Ok(()), |store| require_outside(store, &path))?;
             let store = store.map(|store| store_of_run(store, manifest.fingerprint));
             let store = store.as_deref();
-            RunDirectory::create_planned(&path, manifest, (space, graph), &watched, store, &LocalDisk)
+            RunDirectory::create_planned(&path, manifest, (space.into(), graph), &watched, store, &LocalDisk)
         }
         Found::Other => Err(bad_input!(
             "{} is not empty and is not a run directory. Choose another directory with --dir",
             path.display()
         )),
     }
+}
+
+/// Creates the directory of a run that lists states. `space` is the space in the form for cosets, if there is one.
+fn begin_lists(
+    path: &Path,
+    spec: SpaceSpec,
+    space: Option<Space>,
+    args: &BeginArguments,
+    store: Option<&Path>,
+) -> Result<RunDirectory> {
+    for (option, given) in [
+        ("--plan", args.plan.is_some()),
+        ("--inverse-classes", args.inverse_classes),
+        ("--watch-states", args.watch_states.is_some()),
+    ] {
+        if given {
+            return Err(bad_input!("{option} is for runs by cosets, and this one lists states. Drop it, or choose --engine cosets"));
+        }
+    }
+    let states = space.map(|space| space.states().clone());
+    let listed = ListedSpace::new(&spec, states)?;
+    let plan = ListPlan::new(&listed);
+    let space = RunSpace::Lists(Box::new(listed));
+    let manifest = RunManifest::plan_lists(spec, &space, plan, args.shards, args.keep)?;
+    store.map_or(Ok(()), |store| require_outside(store, path))?;
+    let store = store.map(|store| store_of_run(store, manifest.fingerprint));
+    RunDirectory::create_planned(path, manifest, (space, None), &[], store.as_deref(), &LocalDisk)
 }
 
 /// Reads a plan from a file, and returns it with the space built from it.
@@ -120,7 +156,7 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
     let there = &directory.manifest;
     let path = directory.path.display();
     if there.spec != *spec {
-        let (held, asked) = (directory.space.slug(), spec.space()?.slug());
+        let (held, asked) = (directory.space.slug(), ListedSpace::new(spec, None)?.slug());
         return Err(match held == asked {
             true => bad_input!(
                 "{path} holds a run of a different puzzle named {held} (see {path}/run.toml). Choose another directory with --dir"
@@ -133,7 +169,7 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
         });
     }
     if let Some(file) = &args.plan
-        && PlanFile::read(file)?.plan != there.plan
+        && RunPlan::Cosets(PlanFile::read(file)?.plan) != there.plan
     {
         return Err(bad_input!(
             "{path} was started with a different plan than {}. Drop --plan, or use another --dir",
@@ -159,7 +195,7 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
     }
     if let Some(file) = &args.watch_states {
         let watched = directory.journal.watched().context("cannot read run.db")?;
-        let states = watch::read(file, &directory.space)?;
+        let states = watch::read(file, directory.space.cosets()?)?;
         if !watched.iter().map(|state| &state.tiles).eq(&states) {
             return Err(bad_input!(
                 "{path} was started with other watched states than those in {}; they cannot be changed. Drop --watch-states, or use another --dir",

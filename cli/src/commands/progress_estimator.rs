@@ -10,7 +10,7 @@ use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::Progress;
 use fathom_engine::run::Depth;
 use fathom_layer::tree_bytes;
-use fathom_space::Shape;
+use fathom_space::{Shape, Space};
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -31,8 +31,8 @@ pub(crate) struct Sample {
     pub(crate) seconds: f64,
     /// The states visited at this depth and all smaller depths.
     pub(crate) visited: u64,
-    /// The number of states of the space.
-    pub(crate) all: u64,
+    /// The number of states of the space, if it is known.
+    pub(crate) all: Option<u64>,
     /// New states per second over the last half minute.
     pub(crate) rate: f64,
     /// The expected time until the run is complete or has reached the requested depth.
@@ -78,9 +78,10 @@ impl RunFiles {
 pub(crate) struct ProgressEstimator {
     /// `None` if the layers are elsewhere.
     files: Option<RunFiles>,
-    outlook: Outlook,
+    /// `None` if states are listed.
+    outlook: Option<Outlook>,
     max_depth: Option<u32>,
-    all: u64,
+    all: Option<u64>,
     /// The number of states in the committed layers.
     before: u64,
     depth: Depth,
@@ -96,12 +97,15 @@ pub(crate) struct ProgressEstimator {
 
 impl ProgressEstimator {
     pub(crate) fn new(run: &RunDirectory, max_depth: Option<u32>) -> Result<Self> {
-        let Visited { layers, visited, all } = run.visited()?;
-        let colouring = run.manifest.plan.colouring(&run.space)?;
-        let shape = Shape::of(&run.space, &colouring).ok_or(fathom_engine::run::RunError::TensorTooLarge)?;
+        let Visited { layers, visited, all, .. } = run.visited()?;
+        let outlook = |space: &Space| -> Result<Outlook> {
+            let colouring = run.manifest.plan.cosets()?.colouring(space)?;
+            let shape = Shape::of(space, &colouring).ok_or(fathom_engine::run::RunError::TensorTooLarge)?;
+            Ok(Outlook::new(space, &shape, &layers))
+        };
         Ok(Self {
             files: Some(RunFiles { directories: run.directories()?, listing: Cell::default() }),
-            outlook: Outlook::new(&run.space, &shape, &layers),
+            outlook: run.space.cosets().ok().map(outlook).transpose()?,
             max_depth,
             all,
             before: visited,
@@ -145,7 +149,7 @@ impl ProgressEstimator {
     pub(crate) fn committed(&mut self, layer: &LayerRow) {
         self.before += layer.states;
         self.progress = Progress { cosets: 0, states: 0 };
-        self.outlook.push(layer);
+        self.outlook.iter_mut().for_each(|outlook| outlook.push(layer));
         self.depth = layer.depth.next();
         (self.cosets, self.shards) = (0, [0; 2]);
     }
@@ -162,7 +166,7 @@ impl ProgressEstimator {
             visited,
             all: self.all,
             rate: self.states.per_second(now).unwrap_or(0.0),
-            left: self.outlook.time_left(done, seconds, self.max_depth),
+            left: self.outlook.as_ref().and_then(|outlook| outlook.time_left(done, seconds, self.max_depth)),
             disk_bytes: self.files.as_ref().map(|files| files.bytes(self.layer_bytes, now)),
         }
     }

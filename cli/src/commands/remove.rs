@@ -124,8 +124,8 @@ fn store(path: &Path) -> Result<Option<PathBuf>> {
 /// cannot continue without its layers.
 fn note_removal(path: &Path) -> Result<()> {
     let mut run = RunDirectory::open_for_reading(path)?;
-    let Visited { layers, visited, all } = run.visited()?;
-    if visited < all {
+    let Visited { layers, is_complete, .. } = run.visited()?;
+    if !is_complete {
         return Err(bad_input!(
             "the run in {path} is not complete and needs its layers to continue; nothing was removed. Remove it with its results with --all, or complete it with the command that started it",
             path = path.display()

@@ -2,6 +2,7 @@
 
 use crate::arguments::{HttpArguments, ResumeArguments, RunArguments, SearchArguments};
 use crate::commands::completion_hook;
+use crate::commands::engine_choice::Lists;
 use crate::commands::new_run::{open_or_begin, require_resources};
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::Display;
@@ -29,7 +30,8 @@ pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
     let page = (page::listen(&args.http)?, &args.http);
     let producers = Producers::one_process(options.threads);
     let store = args.store.as_deref();
-    let directory = open_or_begin(&args.space, &args.begin, store, producers, |space, plan, path| {
+    let lists = Lists::Allowed { max_depth: args.search.max_depth };
+    let directory = open_or_begin(&args.space, &args.begin, store, producers, lists, |space, plan, path| {
         require_resources(args, options, space, plan, path)
     })?;
     go_on(directory, &args.search, verbosity, page)

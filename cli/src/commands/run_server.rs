@@ -42,7 +42,8 @@ const LAST_REPLIES: Duration = Duration::from_millis(500);
 
 /// Returns how a run ended, if it has already ended before it is served.
 pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option<Ending>> {
-    let Visited { layers, visited, all } = run.visited()?;
+    let Visited { layers, visited, .. } = run.visited()?;
+    let all = run.all_states()?;
     let deep_enough = max_depth.is_some_and(|max| layers.len() > max as usize);
     Ok(match visited == all {
         true => Some(Ending::Complete),
@@ -147,7 +148,7 @@ impl Served {
             states: u64::MAX,
             bounds: Bounds::none(),
             keep: definition.keep,
-            lookback: Lookback::new(&run.space),
+            lookback: run.space.lookback(),
             max_depth: args.max_depth,
             shared_store: shared_store.is_some(),
             replicas: args.replicas as usize,
@@ -242,8 +243,8 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt, is_local: bool) ->
     if is_ordered || !run.visited()?.layers.is_empty() {
         return Ok(());
     }
-    let colouring = run.manifest.plan.colouring(&run.space)?;
-    let geometry = Geometry::new(&run.manifest, &run.space, &colouring)?;
+    let colouring = run.manifest.plan.cosets()?.colouring(run.space.cosets()?)?;
+    let geometry = Geometry::new(&run.manifest, run.space.cosets()?, &colouring)?;
     let is_worth = match layers_at {
         LayersAt::Workers => true,
         LayersAt::Store(_) if !is_local => geometry.dense_bytes >= LARGE_LAYER,
@@ -253,14 +254,14 @@ fn order_shards(run: &mut RunDirectory, layers_at: &LayersAt, is_local: bool) ->
             geometry.dense_bytes >= LARGE_LAYER && run.graph.is_some()
         }
     };
-    let cosets = run.manifest.plan.cosets;
-    if !is_worth || shards == 1 || !ShardOrder::is_sought(&run.space, &colouring, cosets) {
+    let cosets = run.manifest.plan.cosets()?.cosets;
+    if !is_worth || shards == 1 || !ShardOrder::is_sought(run.space.cosets()?, &colouring, cosets) {
         return Ok(());
     }
     let _ordering = doing("ordering the shards");
     let graph = match run.graph.take() {
         Some(graph) => graph,
-        None => Arc::new(CosetGraph::build(&run.space, &colouring)?),
+        None => Arc::new(CosetGraph::build(run.space.cosets()?, &colouring)?),
     };
     geometry.check_graph(&graph)?;
     let order = ShardOrder::by_bisection(&graph, geometry.cut, ShardOrder::MAX_BYTES);

@@ -2,6 +2,7 @@
 
 use crate::arguments::ServeArguments;
 use crate::commands::completion_hook;
+use crate::commands::engine_choice::Lists;
 use crate::commands::new_run::open_or_begin;
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::coordinator::DisplayOptions;
@@ -35,7 +36,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     };
     let listening = page::listen(&args.http)?;
     let mut listener = None;
-    let mut run = open_or_begin(&args.space, &args.begin, None, Producers::unknown(), |_, _, _| {
+    let mut run = open_or_begin(&args.space, &args.begin, None, Producers::unknown(), Lists::Refused, |_, _, _| {
         if let LayersAt::Store(store) = &layers_at {
             shared_store::require_free(store, &LocalDisk)?;
         }

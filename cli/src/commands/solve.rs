@@ -43,7 +43,7 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
     };
     let (found, method) = match (kept, &run) {
         (Some(mut kept), Some(run)) => {
-            let (words, word) = (SpaceWords::new(&model, &run.space), model.word(&state));
+            let (words, word) = (SpaceWords::new(&model, run.space.cosets()?), model.word(&state));
             let depth = words.in_space(&word).map(|word| kept.depth_of(&word)).transpose()?;
             match depth.flatten() {
                 Some(depth) => (from_layers(&mut kept, &words, &model, &word, depth, args.most())?, "layers"),
@@ -88,7 +88,8 @@ fn beginning(text: &str) -> String {
 /// Returns whether a run has finished layers, and the files of all of them exist.
 fn keeps_all(run: &RunDirectory) -> Result<bool> {
     let layers = run.visited()?.layers;
-    Ok(!layers.is_empty() && layers.iter().all(|layer| layer.files != Files::Removed))
+    // A run by lists is not read yet.
+    Ok(run.space.cosets().is_ok() && !layers.is_empty() && layers.iter().all(|layer| layer.files != Files::Removed))
 }
 
 /// Finds up to `most` shortest solutions from the layers of a run, for a state given as a word of the model.

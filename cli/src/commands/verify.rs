@@ -49,7 +49,7 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
             HumanCount(visited)
         ),
         false => {
-            format!("not complete: {} of {} states visited", HumanCount(visited), HumanCount(summary.states))
+            format!("not complete: {} visited", visited_of(&summary))
         }
     };
     output::line(&format!(

@@ -11,7 +11,8 @@ use indicatif::HumanBytes;
 /// Returns a warning if the next layer may need more free space than there is; `None` if it fits, or there is
 /// no next layer.
 pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) -> Result<Option<String>> {
-    let Visited { layers, visited, all } = run.visited()?;
+    let Visited { layers, visited, .. } = run.visited()?;
+    let all = run.all_states()?;
     if visited == all {
         return Ok(None);
     }

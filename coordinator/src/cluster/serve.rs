@@ -89,7 +89,8 @@ impl<'d> Coordinator<'d> {
         let geometry = Geometry::new(&run.manifest, &space, &colouring)?;
         require_small_shards(&geometry)?;
         let symmetries = space.symmetries().len() as u64;
-        let Visited { layers, all, .. } = run.visited()?;
+        let Visited { layers, .. } = run.visited()?;
+        let all = run.all_states()?;
         rules.states = all;
         let counted =
             layers.first().map(|layer| (layer.classes.is_some(), layer.classes_with_inverse.is_some()));

@@ -5,11 +5,12 @@ use crate::audit::first_depths;
 use crate::counts::{Classes, check_growth};
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Beside, Entry, Files, LayerRow, ProcessRow, ShardRow};
-use crate::run::{Depth, Keep, ShardReport};
+use crate::run::{Depth, Keep, RunManifest, RunSpace, ShardReport};
 use crate::task::Waits;
 use crate::watch;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Disk, LayerDigest, Totals};
+use fathom_space::Space;
 use std::borrow::Borrow;
 use tracing::{info, warn};
 
@@ -55,18 +56,21 @@ pub fn add_layer<R: Borrow<ShardReport>>(
     reports: &[R],
     commit: Commit<'_>,
 ) -> Result<Added> {
-    let Visited { layers, visited, all } = run.visited()?;
+    let Visited { layers, visited, all, .. } = run.visited()?;
     let depth = Depth(layers.len() as u32);
     let layer = add_up(depth, reports, commit.symmetries, commit.seconds)?;
-    let left = all - visited;
+    let left = all.map_or(u64::MAX, |all| all - visited);
     if layer.states == 0 || layer.states > left {
         return Err(anyhow!(
             "the counts do not add up: {} states at depth {depth}, but {left} are left. The run is wrong: do not use its results",
             layer.states
         ));
     }
-    check_growth(&layer, &layers, &run.space)?;
-    check_first_depths(run, &layers, &layer, commit.process.is_some(), layer.states == left)?;
+    check_growth(&layer, &layers, run.space.most_successors())?;
+    if let RunSpace::Cosets(space) = &run.space {
+        let is_last = layer.states == left;
+        check_first_depths((&run.manifest, space), &layers, &layer, commit.process.is_some(), is_last)?;
+    }
     let shards: Vec<ShardRow> = reports.iter().map(|report| ShardRow::new(report.borrow())).collect();
     let retired = match run.manifest.keep {
         Keep::Last | Keep::Two => depth.previous().and_then(Depth::previous),
@@ -147,7 +151,7 @@ fn write_watched(run: &RunDirectory, disk: &dyn Disk, has_found: bool) {
 /// at its end. `is_looked_at` says whether states of the last layer are checked against the moves anyway,
 /// which is enough for a short run.
 fn check_first_depths(
-    run: &RunDirectory,
+    run: (&RunManifest, &Space),
     layers: &[LayerRow],
     newest: &LayerRow,
     is_looked_at: bool,
@@ -161,7 +165,7 @@ fn check_first_depths(
     }
     let most_pieces = if is_long { PIECES_IN_LONG_RUN } else { PIECES_IN_SHORT_RUN };
     let layers = layers.iter().chain([newest]);
-    first_depths::check((&run.manifest, &run.space), layers, is_complete, most_pieces)
+    first_depths::check(run, layers, is_complete, most_pieces)
 }
 
 /// Adds up the reports of a layer, and checks that the sums are possible.

@@ -18,7 +18,7 @@ pub fn within(
 ) -> Result<(CosetGraph, Geometry)> {
     let (space, colouring) = definition.open()?;
     let patterns = CosetGraph::table_entries(&space, &colouring);
-    let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.plan.cosets);
+    let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.plan.cosets()?.cosets);
     if table_bytes > memory_bytes {
         return Err(bad_input!(
             "the tables of {} take {} of memory, but only {} may be used. Raise --memory",

@@ -47,10 +47,10 @@ pub fn most_successors(space: &Space) -> u64 {
 ///
 /// # Errors
 /// If the layer is too large.
-pub(crate) fn check_growth(layer: &LayerRow, layers: &[LayerRow], space: &Space) -> Result<()> {
+pub(crate) fn check_growth(layer: &LayerRow, layers: &[LayerRow], most_successors: u64) -> Result<()> {
     let most = match layers.last() {
         None => 1,
-        Some(newest) => newest.states.saturating_mul(most_successors(space)),
+        Some(newest) => newest.states.saturating_mul(most_successors),
     };
     if layer.states > most {
         return Err(anyhow!(

@@ -8,13 +8,13 @@ use crate::counts::{Classes, check_growth};
 use crate::journal::{Journal, LayerRow, LayersAt};
 use crate::layers_root::root_of_layers;
 use crate::run::lock::{self, LOCK, Lock};
-use crate::run::{DEFINITION, Depth, Owner, RunError, RunManifest};
+use crate::run::{DEFINITION, Depth, Owner, RunError, RunManifest, RunSpace};
 use crate::shared_store;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::writer::unfinished;
 use fathom_layer::{Digest, Disk, LocalDisk, create_directory_durably};
-use fathom_space::{CosetGraph, Space};
+use fathom_space::CosetGraph;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub struct RunDirectory {
     /// The definition of the run.
     pub manifest: RunManifest,
     /// The space. It is derived once, because finding the symmetries can take long.
-    pub space: Space,
+    pub space: RunSpace,
     /// The coset graph, if planning has built it: the first search takes it from here.
     pub graph: Option<Arc<CosetGraph>>,
     /// The journal.
@@ -51,8 +51,10 @@ pub struct Visited {
     pub layers: Vec<LayerRow>,
     /// The number of states in them.
     pub visited: u64,
-    /// The number of states of the space.
-    pub all: u64,
+    /// The number of states of the space, if it is known and below 2^64.
+    pub all: Option<u64>,
+    /// Whether every state was visited.
+    pub is_complete: bool,
 }
 
 /// What exists at a path.
@@ -104,7 +106,7 @@ impl RunDirectory {
         watched: &[Box<[u8]>],
         disk: &dyn Disk,
     ) -> Result<Self> {
-        let (space, _) = manifest.open()?;
+        let space = manifest.open_space()?;
         Self::create_planned(path, manifest, (space, None), watched, None, disk)
     }
 
@@ -117,7 +119,7 @@ impl RunDirectory {
     pub fn create_planned(
         path: &Path,
         manifest: RunManifest,
-        (space, graph): (Space, Option<Arc<CosetGraph>>),
+        (space, graph): (RunSpace, Option<Arc<CosetGraph>>),
         watched: &[Box<[u8]>],
         store: Option<&Path>,
         disk: &dyn Disk,
@@ -263,21 +265,31 @@ impl RunDirectory {
     /// If the journal cannot be read, has a layer without states, or counts more states than the space has.
     pub fn visited(&self) -> Result<Visited> {
         let layers = self.journal.layers().context("cannot read run.db")?;
-        let all = u64::try_from(self.space.states()).context("the space has 2^64 states or more")?;
+        let all = self.space.states().and_then(|states| u64::try_from(states).ok());
         if let Some(layer) = layers.iter().find(|layer| layer.states == 0) {
             return Err(anyhow!("run.db has no states at depth {}: do not use this run", layer.depth));
         }
         let visited = layers
             .iter()
             .try_fold(0_u64, |sum, layer| sum.checked_add(layer.states))
-            .filter(|&visited| visited <= all)
-            .with_context(|| {
-                format!("run.db counts more states than the {all} of the space: do not use this run")
-            })?;
-        Ok(Visited { layers, visited, all })
+            .filter(|&visited| all.is_none_or(|all| visited <= all))
+            .context("run.db counts more states than the space has: do not use this run")?;
+        let is_complete = match &self.space {
+            RunSpace::Cosets(_) => all == Some(visited),
+            RunSpace::Lists(_) => self.journal.is_complete().context("cannot read run.db")?,
+        };
+        Ok(Visited { layers, visited, all, is_complete })
     }
 
-    fn read(path: &Path, (manifest, space): (RunManifest, Space), lock: Option<Lock>) -> Result<Self> {
+    /// Returns the number of states of the space of a run by cosets.
+    ///
+    /// # Errors
+    /// If the space has 2^64 states or more, or the run lists states.
+    pub fn all_states(&self) -> Result<u64> {
+        u64::try_from(self.space.cosets()?.states()).context("the space has 2^64 states or more")
+    }
+
+    fn read(path: &Path, (manifest, space): (RunManifest, RunSpace), lock: Option<Lock>) -> Result<Self> {
         let db = path.join(JOURNAL);
         if !db.try_exists()? {
             return Err(anyhow!(
@@ -299,7 +311,7 @@ impl RunDirectory {
         // Another process may commit a layer between the two queries, so the layers are read first.
         let layers = self.visited()?.layers;
         let totals = self.journal.totals(self.manifest.shards).context("cannot read run.db")?;
-        let symmetries = self.space.symmetries().len() as u64;
+        let symmetries = self.space.word_symmetries();
         for (at, layer) in layers.iter().enumerate() {
             let totals = totals.get(&layer.depth).copied().unwrap_or_default();
             let counted =
@@ -311,7 +323,7 @@ impl RunDirectory {
                     layer.depth
                 ));
             }
-            check_growth(layer, &layers[..at], &self.space).context("run.db is wrong")?;
+            check_growth(layer, &layers[..at], self.space.most_successors()).context("run.db is wrong")?;
         }
         let watched = self.journal.watched().context("cannot read run.db")?;
         match watched.iter().filter_map(|state| state.depth).find(|depth| depth.0 as usize >= layers.len()) {

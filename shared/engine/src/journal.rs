@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 /// The name of the journal in the run's directory.
 pub const NAME: &str = "run.db";
 /// The version of the schema.
-const SCHEMA: i32 = 5;
+const SCHEMA: i32 = 6;
 
 /// An open journal.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl Journal {
         database.pragma_update(None, "journal_mode", "OFF")?;
         let transaction = database.transaction()?;
         transaction.execute_batch(&format!(
-            "CREATE TABLE run (fingerprint BLOB NOT NULL);
+            "CREATE TABLE run (fingerprint BLOB NOT NULL, complete INTEGER NOT NULL);
              CREATE TABLE layer (
                  depth INTEGER PRIMARY KEY, states INTEGER NOT NULL, classes INTEGER, classes_with_inverse INTEGER,
                  stored INTEGER NOT NULL, bytes INTEGER NOT NULL, seconds REAL NOT NULL, digest BLOB NOT NULL, run_digest BLOB NOT NULL,
@@ -97,7 +97,7 @@ impl Journal {
                  depth INTEGER PRIMARY KEY, kernel REAL NOT NULL, sources REAL NOT NULL, subtract REAL NOT NULL,
                  write REAL NOT NULL, sync REAL NOT NULL, barrier REAL NOT NULL);
              CREATE TABLE watched (number INTEGER PRIMARY KEY, tiles BLOB NOT NULL, depth INTEGER);
-             INSERT INTO run VALUES (x'{fingerprint}');
+             INSERT INTO run VALUES (x'{fingerprint}', 0);
              PRAGMA user_version = {SCHEMA};"
         ))?;
         {
@@ -262,6 +262,17 @@ impl Journal {
             return Err(anyhow!("run.db does not have each shard of depth {depth} exactly once"));
         }
         Ok(rows.into_iter().map(|row| row.digest).collect())
+    }
+
+    /// Returns whether a run by lists has visited every state: the last layer leads to no other.
+    pub fn is_complete(&self) -> Result<bool> {
+        Ok(self.database.query_row("SELECT complete FROM run", [], |row| row.get(0))?)
+    }
+
+    /// Notes that a run by lists has visited every state.
+    pub fn set_complete(&mut self) -> Result<()> {
+        self.patiently(|journal| Ok(journal.database.execute("UPDATE run SET complete = 1", [])?))?;
+        Ok(())
     }
 
     /// Returns the watched states in the order in which they were given.

@@ -4,7 +4,8 @@
 //! Reading order: [`run`] (what a run is: `run.toml`, shards, the directories of layers), [`mod@task`] (the
 //! computation of one shard, from files to a file), [`directory`] (a run's directory: creation, lock,
 //! opening), [`journal`] (`run.db`: the committed layers), [`counts`] (laws of a layer's counts), [`commit`]
-//! (the barrier: a layer's reports are added up and committed), [`search`] (depth by depth, in one process),
+//! (the barrier: a layer's reports are added up and committed), [`search`] (depth by depth, in one process), `list_search` (the same by
+//! lists of states),
 //! `older_layer` (the shards that a run with two layers releases), `removers` (threads that delete files),
 //! [`observer`] (the events of a search), [`shared_store`] (the run that a shared store belongs to),
 //! [`watch`] (states whose depths are recorded), [`summary`] (results), [`verify`] (files compared with the
@@ -33,6 +34,7 @@ pub mod estimate;
 pub mod forecast;
 pub mod journal;
 pub mod layers_root;
+mod list_search;
 pub mod membership;
 pub mod observer;
 mod older_layer;

@@ -1,7 +1,8 @@
 //! The definition of a run, which is the same for all processes and hosts: what is enumerated, and how it is
 //! cut into shards.
 //!
-//! Reading order: [`space_spec`] (the enumerated space), [`plan_document`] (its plan), [`manifest`]
+//! Reading order: [`space_spec`] (the enumerated space), [`plan_document`] (its plan), [`run_plan`] and
+//! [`run_space`] (cosets or lists of states), [`manifest`]
 //! (`run.toml`, with both), [`producers`] (the number of shards), [`cut`] (cosets into shards), [`order`]
 //! (which shards are close together), [`geometry`] (sizes and identities of files), [`owner`] (the run that
 //! owns a store), [`lock`] (which processes work on a run), [`task`] (the unit of work, and its report),
@@ -19,6 +20,8 @@ pub mod order;
 pub mod owner;
 pub mod plan_document;
 pub mod producers;
+pub mod run_plan;
+pub mod run_space;
 pub mod saved_tables;
 pub mod space_spec;
 pub mod task;
@@ -32,6 +35,8 @@ pub use order::ShardOrder;
 pub use owner::{OWNER, Owner};
 pub use plan_document::{PlanDocument, PlanFile};
 pub use producers::Producers;
+pub use run_plan::{ListPlan, RunPlan};
+pub use run_space::{ListedSpace, RunSpace};
 pub use space_spec::SpaceSpec;
 pub use task::{Depth, ShardId, ShardReport, Task};
 

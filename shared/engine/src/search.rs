@@ -12,6 +12,7 @@ use crate::commit::{Added, Commit, add_layer, checkpoint};
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
 use crate::layers_root::root_of_layers;
+use crate::list_search::{self, listed};
 use crate::observer::{Observer, Progress};
 use crate::older_layer::Older;
 use crate::removers::Removers;
@@ -33,7 +34,7 @@ mod free_space;
 mod spot_checks;
 
 /// The interval at which progress is shown and stop requests are noticed.
-const TICK: Duration = Duration::from_millis(100);
+pub(crate) const TICK: Duration = Duration::from_millis(100);
 
 /// The options of a search.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +95,9 @@ pub fn search(
     observer: &dyn Observer,
 ) -> Result<End> {
     let _span = info_span!("run", id = %&run.manifest.fingerprint.to_string()[..16]).entered();
+    if let Some(space) = listed(run) {
+        return list_search::search(run, &space, disk, options, stop, observer);
+    }
     let begun = Instant::now();
     let store_path = run.claim_layers(disk)?;
     let resources = Resources {
@@ -105,11 +109,12 @@ pub fn search(
     let graph = run.graph.take();
     let colouring = match &graph {
         Some(graph) => graph.colouring().clone(),
-        None => run.manifest.plan.colouring(&run.space)?,
+        None => run.manifest.plan.cosets()?.colouring(run.space.cosets()?)?,
     };
-    run.manifest.plan.check(&run.space, &colouring)?;
+    let space = run.space.cosets()?;
+    run.manifest.plan.cosets()?.check(space, &colouring)?;
     observer.tables_begin();
-    let job = Job::new(&run.manifest, (&run.space, &colouring), graph, &run.path, resources, disk);
+    let job = Job::new(&run.manifest, (space, &colouring), graph, &run.path, resources, disk);
     let job = job.and_then(|mut job| job.order_shards().map(|()| job));
     observer.tables_end();
     let mut job = job?;
@@ -233,7 +238,8 @@ impl Search<'_> {
     }
 
     fn make_layers(&mut self) -> Result<End> {
-        let Visited { layers, mut visited, all } = self.run.visited()?;
+        let Visited { layers, mut visited, .. } = self.run.visited()?;
+        let all = self.run.all_states()?;
         self.store.require_run(self.run.manifest.fingerprint)?;
         self.store.sweep(&leftovers(self.store, &layers)?)?;
         self.archive()?;
@@ -552,15 +558,18 @@ fn is_passed(depth: Depth, newest: Option<Depth>) -> bool {
 /// # Errors
 /// If the journal or the directory cannot be read, or the journal contradicts itself.
 pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
-    let Visited { layers, visited, all } = run.visited()?;
+    let Visited { layers, is_complete, .. } = run.visited()?;
+    if listed(run).is_some() {
+        return Ok(is_complete);
+    }
     // The workers compress and delete their own files. A shared store that no longer exists has nothing to
     // sweep.
-    if visited == all && run.store_path()?.is_none_or(|store| !store.is_dir()) {
+    if is_complete && run.store_path()?.is_none_or(|store| !store.is_dir()) {
         return Ok(true);
     }
     let newest = layers.last().map(|layer| layer.depth);
     let behind = layers.iter().any(|layer| is_behind(layer, newest));
-    Ok(visited == all
+    Ok(is_complete
         && !behind
         && leftovers(&Store::at(&root_of_layers(&run.journal, &run.path)?, disk)?, &layers)?.is_empty())
 }

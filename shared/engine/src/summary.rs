@@ -2,11 +2,13 @@
 
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::LayerRow;
+use crate::run::RunSpace;
 use anyhow::{Context, Result};
 use fathom_layer::{Digest, run_digest};
 use fathom_puzzle::{ONE_WAY, grouped, one_way_note};
 use fathom_space::Space;
 use indicatif::HumanCount;
+use num_bigint::BigUint;
 use serde::Serialize;
 
 /// The results of a run. The fields are those of `--json`, in its order.
@@ -18,8 +20,8 @@ pub struct Summary {
     pub metric: String,
     /// The label of each piece; `None` if all differ.
     pub labels: Option<Vec<u16>>,
-    /// The number of states of the space.
-    pub states: u64,
+    /// The number of states of the space; `None` if it is unknown, or 2^64 or more.
+    pub states: Option<u64>,
     /// The largest depth; `None` unless the run is complete.
     pub god_number: Option<u32>,
     /// Whether every state was visited.
@@ -36,8 +38,10 @@ pub struct Summary {
     pub symmetries: usize,
     /// Whether these are known to be all symmetries.
     pub symmetries_are_all: bool,
-    /// The number of representative cosets.
-    pub representative_cosets: u64,
+    /// How the space is searched: `cosets` or `lists`.
+    pub engine: &'static str,
+    /// The number of representative cosets; `None` if states are listed.
+    pub representative_cosets: Option<u64>,
     /// Wall-clock seconds that the layers took.
     pub seconds: f64,
     /// The size of each layer's files in bytes, as the search wrote them.
@@ -56,6 +60,9 @@ pub struct Summary {
     /// Wall-clock seconds that each layer took.
     #[serde(skip)]
     pub seconds_each: Vec<f64>,
+    /// The number of states of the space, if it is known.
+    #[serde(skip)]
+    pub all: Option<BigUint>,
     #[serde(skip)]
     what_states_are: String,
 }
@@ -68,9 +75,8 @@ impl Summary {
     pub fn new(run: &RunDirectory) -> Result<Self> {
         let spec = &run.manifest.spec;
         let space = &run.space;
-        let Visited { layers, visited, all } = run.visited()?;
+        let Visited { layers, all, is_complete: complete, .. } = run.visited()?;
         let counts: Vec<u64> = layers.iter().map(|layer| layer.states).collect();
-        let complete = visited == all;
         let inverse_closed = space.is_closed_under_inverses();
         let states = run.journal.watched().context("cannot read run.db")?;
         let mut watched = vec![0; layers.len()];
@@ -94,7 +100,8 @@ impl Summary {
             classes_with_inverse: layers.iter().map(|layer| layer.classes_with_inverse).collect(),
             symmetries: space.symmetry_order(),
             symmetries_are_all: space.has_all_symmetries(),
-            representative_cosets: run.manifest.plan.cosets,
+            engine: if run.space.cosets().is_ok() { "cosets" } else { "lists" },
+            representative_cosets: run.manifest.plan.cosets().ok().map(|plan| plan.cosets),
             seconds: microseconds(
                 // The sum of no numbers is -0.
                 layers.iter().map(|layer| layer.seconds).fold(0.0, |sum, seconds| sum + seconds),
@@ -106,7 +113,12 @@ impl Summary {
             layer_bytes: layers.iter().map(|layer: &LayerRow| layer.bytes).collect(),
             digest: run_digest(&digests).to_string(),
             counts,
-            what_states_are: what_states_are(space),
+            all: space.states().cloned(),
+            what_states_are: match space {
+                RunSpace::Cosets(space) => what_states_are(space),
+                RunSpace::Lists(space) if space.states.is_some() => "the number of states of the space".into(),
+                RunSpace::Lists(_) => "all states that moves reach".into(),
+            },
         })
     }
 
@@ -139,7 +151,23 @@ impl Summary {
 
     /// Returns the sentence of [`Summary::check`] as it will be when the run is complete.
     pub fn check_of_all(&self) -> String {
-        format!("the counts add up to {}, {}", HumanCount(self.states), self.what_states_are)
+        let states = self.counts.iter().sum();
+        let states = self.states.filter(|_| !self.complete).unwrap_or(states);
+        format!("the counts add up to {}, {}", HumanCount(states), self.what_states_are)
+    }
+
+    /// Returns the number of states of the space in groups of three digits; `None` if it is unknown.
+    pub fn all_states(&self) -> Option<String> {
+        self.all.as_ref().map(grouped)
+    }
+
+    /// Returns the share of all states that some states are; `None` if the number of all states is unknown.
+    pub fn share(&self, states: u64) -> Option<f64> {
+        let all = match self.complete {
+            true => self.counts.iter().sum::<u64>() as f64,
+            false => self.all.as_ref()?.to_string().parse().ok()?,
+        };
+        Some(states as f64 / all)
     }
 
     /// Returns the JSON object on one line.

@@ -113,6 +113,16 @@ pub enum LayerError {
         /// The contradiction.
         reason: String,
     },
+    /// The states of one block of a list do not match its index.
+    #[error("{path} is damaged at block {block}: {reason}", path = path.display())]
+    DamagedBlock {
+        /// The file.
+        path: PathBuf,
+        /// The number of the block.
+        block: usize,
+        /// The contradiction.
+        reason: String,
+    },
 }
 
 impl LayerError {
@@ -130,7 +140,8 @@ impl LayerError {
             | Self::DamagedDirectory { .. }
             | Self::Replaced { .. }
             | Self::Changed { .. }
-            | Self::DamagedCoset { .. } => true,
+            | Self::DamagedCoset { .. }
+            | Self::DamagedBlock { .. } => true,
             Self::Misplaced { .. } => self.is_misplaced(),
             Self::Io { .. } | Self::Store { .. } | Self::NewerFormat { .. } => false,
         }
@@ -157,7 +168,8 @@ impl LayerError {
             | Self::DamagedDirectory { path, .. }
             | Self::Replaced { path, .. }
             | Self::Changed { path }
-            | Self::DamagedCoset { path, .. } => path,
+            | Self::DamagedCoset { path, .. }
+            | Self::DamagedBlock { path, .. } => path,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::numbers::duration;
-use crate::text::{many, or_more};
+use crate::text::{many, or_more, visited_of};
 use fathom_engine::summary::Summary;
 use fathom_puzzle::{Metric, PuzzleSpec};
 use indicatif::HumanCount;
@@ -56,7 +56,7 @@ pub fn of_results(report: &Report) -> Vec<Fact> {
         let labels: Vec<String> = labels.iter().map(u16::to_string).collect();
         facts.push(code("labels", labels.join(",")));
     }
-    facts.push(fact("states", HumanCount(summary.states).to_string()));
+    facts.push(fact("states", summary.all_states().unwrap_or_else(|| "not known".into())));
     facts.push(fact("symmetries", symmetries(summary)));
     facts.push(fact(summary.largest_distance_is(), largest_distance(report)));
     facts.extend(antipodes(report).map(|said| fact("antipodes", said)));
@@ -107,10 +107,9 @@ pub fn status(report: &Report) -> String {
     match (summary.check(), report.rows.last()) {
         (Some(check), _) => format!("complete: {check}"),
         (None, Some(last)) => format!(
-            "unfinished: known up to distance {}, {} of {} states",
+            "unfinished: known up to distance {}, {}",
             last.depth,
-            HumanCount(last.cumulative),
-            HumanCount(summary.states)
+            visited_of(summary)
         ),
         (None, None) => "unfinished: no distance is known yet".into(),
     }
@@ -143,8 +142,8 @@ pub fn antipodes(report: &Report) -> Option<String> {
 
 /// Returns the mean distance of a state; `None` if the run is not complete.
 pub fn mean_distance(report: &Report) -> Option<f64> {
-    let sum = report.rows.iter().map(|row| f64::from(row.depth) * row.share).sum();
-    report.summary.complete.then_some(sum)
+    let rows = report.rows.iter().map(|row| Some(f64::from(row.depth) * row.share?));
+    rows.sum::<Option<f64>>().filter(|_| report.summary.complete)
 }
 
 fn puzzle(source: &PuzzleSpec) -> String {

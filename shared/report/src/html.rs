@@ -70,9 +70,9 @@ pub fn page(report: &Report) -> Result<String> {
             counted(row.classes),
             counted(row.classes_with_inverse),
             branching(factor),
-            percent(row.share),
+            row.share.map_or("–".into(), percent),
             HumanCount(row.cumulative).to_string(),
-            percent(row.cumulative_share),
+            row.cumulative_share.map_or("–".into(), percent),
         ]
     });
     let files = report.rows.iter().map(|row| {
@@ -109,7 +109,7 @@ fn figures(report: &Report) -> Vec<Fact> {
     let summary = &report.summary;
     let mut figures = vec![
         (summary.largest_distance_is(), facts::largest_distance(report)),
-        ("states", HumanCount(summary.states).to_string()),
+        ("states", summary.all_states().unwrap_or_else(|| "not known".into())),
     ];
     if let Some(last) = report.rows.last().filter(|_| summary.complete) {
         figures.push(("antipodes", HumanCount(last.states).to_string()));

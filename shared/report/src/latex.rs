@@ -21,8 +21,8 @@ pub fn table(report: &Report) -> String {
             "{} & {} & {classes} & {} & {} \\\\",
             row.depth,
             grouped(row.states),
-            percent(row.share),
-            percent(row.cumulative_share)
+            row.share.map_or("--".into(), percent),
+            row.cumulative_share.map_or("--".into(), percent)
         )
         .expect("writing to a String succeeds");
     }
@@ -35,7 +35,7 @@ fn caption(report: &Report) -> String {
     let known = if report.summary.complete { "" } else { " (not all of which were visited)" };
     format!(
         "The {} states{known} by distance from {}; {largest}: {is}.",
-        grouped(report.summary.states),
+        report.summary.all_states().map_or_else(String::new, |all| all.replace(',', "\\,")),
         escaped(&facts::from_where(report))
     )
 }

@@ -121,11 +121,11 @@ pub struct Row {
     /// The states of the depth up to symmetry and inversion, if they were counted.
     pub classes_with_inverse: Option<u64>,
     /// The states of the depth over all states of the space.
-    pub share: f64,
+    pub share: Option<f64>,
     /// States up to this distance.
     pub cumulative: u64,
     /// The cumulative states over all states of the space.
-    pub cumulative_share: f64,
+    pub cumulative_share: Option<f64>,
     /// Wall-clock seconds that the layer took.
     pub seconds: f64,
     /// Bytes of the layer's files as the search wrote them.
@@ -178,9 +178,9 @@ impl Report {
     /// # Errors
     /// If the journal or the last layer cannot be read.
     pub fn new(run: &RunDirectory, workers: Vec<String>, format: Format) -> Result<Self> {
-        let Visited { layers, all, .. } = run.visited()?;
+        let Visited { layers, .. } = run.visited()?;
         let summary = Summary::new(run)?;
-        let of_all = |states: u64| states as f64 / all as f64;
+        let of_all = |states: u64| summary.share(states);
         let mut cumulative = 0;
         let rows = layers.iter().map(|layer| {
             cumulative += layer.states;

@@ -39,8 +39,8 @@ pub fn page(report: &Report) -> Result<String> {
             counted(row.classes),
             counted(row.classes_with_inverse),
             branching(factor),
-            percent(row.share),
-            percent(row.cumulative_share),
+            row.share.map_or("–".into(), percent),
+            row.cumulative_share.map_or("–".into(), percent),
         ]
     });
     let written = |facts: Vec<Fact>| facts.into_iter().map(written).collect();

@@ -32,7 +32,7 @@ fn write_growth(out: &mut String, summary: &Summary) -> fmt::Result {
             counted(&summary.classes),
             counted(&summary.classes_with_inverse),
             HumanCount(cumulative).to_string(),
-            format!("{:.4} %", 100.0 * states as f64 / summary.states as f64),
+            summary.share(states).map_or("-".into(), |share| format!("{:.4} %", 100.0 * share)),
             format!("{:.3}", summary.seconds_each[depth]),
             HumanBytes(summary.layer_bytes[depth]).to_string(),
         ]
@@ -44,12 +44,7 @@ fn write_growth(out: &mut String, summary: &Summary) -> fmt::Result {
             writeln!(out, "\n{}: {god_number}", summary.largest_distance_is())?;
             writeln!(out, "check: {check}")?;
         }
-        None => writeln!(
-            out,
-            "\nnot complete: {} of {} states visited",
-            HumanCount(summary.counts.iter().sum()),
-            HumanCount(summary.states)
-        )?,
+        None => writeln!(out, "\nnot complete: {} visited", visited_of(summary))?,
     }
     if let Some(note) = summary.one_way_note() {
         writeln!(out, "note: {note}")?;
@@ -64,6 +59,15 @@ fn write_growth(out: &mut String, summary: &Summary) -> fmt::Result {
         }
     }
     write!(out, "digest: {}", summary.digest)
+}
+
+/// Writes the number of visited states, out of all if their number is known: `30 of 120 states`.
+pub fn visited_of(summary: &Summary) -> String {
+    let visited = summary.counts.iter().sum();
+    match summary.all_states() {
+        Some(all) => format!("{} of {all} states", HumanCount(visited)),
+        None => many(visited, "state"),
+    }
 }
 
 /// Writes a number and a noun, in the plural unless the number is one: `moves`, `classes`, `symmetries`.

@@ -19,6 +19,7 @@ use num_bigint::BigUint;
 use original_puzzle::OriginalPuzzle;
 pub use plan_record::{Encoding, EncodingError};
 pub(crate) use state_count::reached_words;
+pub use slug::run_name;
 use state_count::{count_states, states_by_orbits_of, states_without_words};
 use std::sync::OnceLock;
 pub use symmetry::Symmetry;

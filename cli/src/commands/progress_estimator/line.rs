@@ -5,15 +5,21 @@ use indicatif::{HumanBytes, HumanCount};
 
 /// Formats a reading in at most `columns` columns, omitting the least important parts first.
 pub(crate) fn of(reading: &Sample, columns: usize) -> String {
-    let share = format!("depth {}  {}", reading.depth, percent(reading.visited, reading.all));
-    let all = format!("  of {}", HumanCount(reading.all));
+    let share = match reading.all {
+        Some(all) => format!("depth {}  {}", reading.depth, percent(reading.visited, all)),
+        None => format!("depth {}", reading.depth),
+    };
+    let all = match reading.all {
+        Some(all) => format!("  of {}", HumanCount(all)),
+        None => format!("  {} states", HumanCount(reading.visited)),
+    };
     let rate = format!(" · {} states/s", rounded(reading.rate));
     let left = match reading.left {
         Some(left) => format!(" · about {} left", duration(left.seconds)),
         None => String::new(),
     };
     let disk = reading.disk_bytes.map_or(String::new(), |bytes| format!(" · {} disk", HumanBytes(bytes)));
-    let of_all = "  of all".to_owned();
+    let of_all = reading.all.map_or("", |_| "  of all").to_owned();
     let forms: [&[&String]; 6] = [
         &[&share, &all, &rate, &left, &disk],
         &[&share, &all, &rate, &left],
@@ -77,7 +83,7 @@ mod tests {
         shards: [41, 100],
         seconds: 10.0,
         visited: 35_743_176_131,
-        all: 87_178_291_200,
+        all: Some(87_178_291_200),
         rate: 2.1e8,
         left: Some(TimeLeft { seconds: 240.0, uncertainty: 1.5 }),
         disk_bytes: Some(12_991_000_000),

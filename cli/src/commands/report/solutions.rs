@@ -21,14 +21,14 @@ pub(super) fn add(report: &mut Report, run: &RunDirectory) -> Result<()> {
     };
     let half = deepest.depth.div_ceil(2) as usize;
     let is_near = report.rows.get(half).is_some_and(|row| row.cumulative <= QUICKLY_REACHED);
-    if report.summary.states > QUICKLY_SOLVED && !is_near {
+    if report.summary.states.is_none_or(|states| states > QUICKLY_SOLVED) && !is_near {
         return Ok(());
     }
     // States without a notation get no solution.
     let Ok(model) = SolveModel::new(&run.manifest.spec) else {
         return Ok(());
     };
-    let words = SpaceWords::new(&model, &run.space);
+    let words = SpaceWords::new(&model, run.space.cosets()?);
     let mut search = Bidirectional::new(&model, machine::memory_bytes(None) / 2);
     for example in &mut deepest.examples {
         let word = words

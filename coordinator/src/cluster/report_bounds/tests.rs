@@ -44,7 +44,7 @@ fn searched(word: &str, shards: u32) -> (Bounds, Vec<Vec<ShardReport>>, u64) {
     };
     let of_layer = |depth| geometry.cut.ids().map(|shard| report(depth, shard)).collect();
     let reports = layers.layers.iter().map(|layer| of_layer(layer.depth)).collect();
-    (Bounds::new(geometry, &space, 2, None), reports, layers.all)
+    (Bounds::new(geometry, &space, 2, None), reports, layers.all.unwrap())
 }
 
 fn newest(reports: &[Vec<ShardReport>], depth: usize) -> Option<u64> {

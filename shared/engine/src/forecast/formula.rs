@@ -205,7 +205,7 @@ impl Forecast {
     ) -> Result<Self> {
         let Cluster { workers, threads, memory_bytes, replicas, .. } = cluster;
         let cosets = plan.representative_cosets;
-        let colouring = manifest.plan.colouring(space)?;
+        let colouring = manifest.plan.cosets()?.colouring(space)?;
         let geometry = Geometry::new(manifest, space, &colouring)?;
         let budget = Budget::new(memory_bytes, space, plan.patterns, cosets, &plan.shape, threads)?;
         let graph = CosetGraph::build(space, &colouring)?;

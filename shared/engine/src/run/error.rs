@@ -161,6 +161,17 @@ pub enum RunError {
     /// The puzzle in `run.toml` cannot be read.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The run lists states, and the command needs cosets.
+    #[error(
+        "this run lists its states, and the command needs a run by cosets. Where the puzzle can be cut into cosets, 'fathom run --engine cosets --dir DIR' starts one"
+    )]
+    Listed,
+    /// A run by lists cannot release shards one by one.
+    #[error("a run that lists states keeps the last layers or all: --keep two is for runs by cosets. Drop --keep")]
+    ListsKeepTwo,
+    /// There is neither a plan of cosets nor one of lists, or there are both.
+    #[error("it needs one of the tables [plan] and [lists]: it was edited")]
+    NoPlan,
     /// The puzzle in `run.toml` is too large.
     #[error("its puzzle has {cells} cells, more than can be searched")]
     TooManyCells {

@@ -26,7 +26,7 @@ impl Geometry {
     /// [`RunError::TensorTooLarge`] or [`RunError::Cut`] if the manifest contradicts itself.
     pub fn new(manifest: &RunManifest, space: &Space, colouring: &Colouring) -> Result<Self, RunError> {
         let shape = Shape::of(space, colouring).ok_or(RunError::TensorTooLarge)?;
-        let (cosets, shards) = (manifest.plan.cosets, manifest.shards);
+        let (cosets, shards) = (manifest.plan.cosets()?.cosets, manifest.shards);
         let cut = u32::try_from(cosets).ok().and_then(|cosets| ShardCut::new(cosets, shards));
         let cut = cut.ok_or(RunError::Cut { cosets, shards })?;
         Ok(Self {

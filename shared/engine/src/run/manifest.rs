@@ -2,7 +2,8 @@
 //! into shards.
 
 use crate::run::plan_document::{PlanDocument, PuzzleTable, check_format, positive};
-use crate::run::{AUTHOR, DEFINITION, FORMAT, Lookback, Producers, RunError, SpaceSpec};
+use crate::run::{AUTHOR, DEFINITION, FORMAT, ListPlan, Lookback, Producers};
+use crate::run::{RunError, RunPlan, RunSpace, SpaceSpec};
 use fathom_layer::Digest;
 use fathom_space::counting::Pairs;
 use fathom_space::fingerprint::cut_fingerprint;
@@ -75,8 +76,8 @@ impl Lookback {
 pub struct RunManifest {
     /// What is enumerated.
     pub spec: SpaceSpec,
-    /// How the space is encoded and cut into cosets.
-    pub plan: PlanDocument,
+    /// How the space is searched.
+    pub plan: RunPlan,
     /// The number of shards.
     pub shards: u32,
     /// The layers that are kept.
@@ -100,10 +101,18 @@ struct File {
     #[serde(default)]
     inverse_classes: bool,
     puzzle: PuzzleTable,
-    plan: PlanDocument,
+    /// The plan of a run by cosets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    plan: Option<PlanDocument>,
+    /// The plan of a run by lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lists: Option<ListPlan>,
 }
 
 impl RunManifest {
+    /// The default number of shards of a run by lists. The states of one shard are sorted at once.
+    pub const LIST_SHARDS: u32 = 16;
+
     /// Plans a run. With `None` the number of shards is that for [unknown producers](Producers::unknown).
     /// Classes up to inversion are counted if `inverse_classes` is set, and always if there are inverses and
     /// [few states](Pairs::MAX_STATES_INVERTED).
@@ -138,23 +147,46 @@ impl RunManifest {
             Some(asked) => asked,
             None => Producers::unknown().shards(plan, lookback),
         };
-        Ok(Self::with_plan(spec, plan_document, shards, keep, inverse_classes))
+        Ok(Self::with_plan(spec, RunPlan::Cosets(plan_document), shards, keep, inverse_classes))
+    }
+
+    /// Plans a run by lists of states, of whose layers `keep` are kept.
+    ///
+    /// # Errors
+    /// [`RunError`] if `keep` drops layers that the search reads, or releases shards one by one.
+    pub fn plan_lists(
+        spec: SpaceSpec,
+        space: &RunSpace,
+        plan: ListPlan,
+        shards: Option<u32>,
+        keep: Option<Keep>,
+    ) -> Result<Self, RunError> {
+        if keep == Some(Keep::Two) {
+            return Err(RunError::ListsKeepTwo);
+        }
+        let keep = space.lookback().keep(keep)?;
+        let shards = shards.unwrap_or(Self::LIST_SHARDS);
+        Ok(Self::with_plan(spec, RunPlan::Lists(plan), shards, keep, false))
     }
 
     /// Makes the manifest of a run by a recorded plan.
     fn with_plan(
         spec: SpaceSpec,
-        plan: PlanDocument,
+        plan: RunPlan,
         shards: u32,
         keep: Keep,
         inverse_classes: bool,
     ) -> Self {
-        let fingerprint = Digest(cut_fingerprint(&plan.fingerprint.0, shards));
+        let fingerprint = Digest(cut_fingerprint(&plan.fingerprint().0, shards));
         Self { spec, plan, shards, keep, inverse_classes, fingerprint }
     }
 
     /// Returns the text of `run.toml`.
     pub fn to_toml(&self) -> String {
+        let (plan, lists) = match &self.plan {
+            RunPlan::Cosets(plan) => (Some(plan.clone()), None),
+            RunPlan::Lists(plan) => (None, Some(plan.clone())),
+        };
         let file = File {
             format: FORMAT,
             written_by: AUTHOR.into(),
@@ -162,7 +194,8 @@ impl RunManifest {
             keep: self.keep,
             inverse_classes: self.inverse_classes,
             puzzle: PuzzleTable::new(&self.spec),
-            plan: self.plan.clone(),
+            plan,
+            lists,
         };
         toml::to_string(&file).expect("numbers, words and lists of numbers are TOML")
     }
@@ -173,7 +206,12 @@ impl RunManifest {
     /// If the text has another format, or is not what [`RunManifest::to_toml`] writes.
     pub fn from_toml(text: &str) -> Result<Self, RunError> {
         check_format(text)?;
-        let File { shards, keep, inverse_classes, puzzle, plan, .. } = toml::from_str(text)?;
+        let File { shards, keep, inverse_classes, puzzle, plan, lists, .. } = toml::from_str(text)?;
+        let plan = match (plan, lists) {
+            (Some(plan), None) => RunPlan::Cosets(plan),
+            (None, Some(plan)) => RunPlan::Lists(plan),
+            _ => return Err(RunError::NoPlan),
+        };
         Ok(Self::with_plan(puzzle.spec()?, plan, shards, keep, inverse_classes))
     }
 
@@ -190,7 +228,7 @@ impl RunManifest {
     ///
     /// # Errors
     /// As for [`RunManifest::read`].
-    pub fn read_and_open(run: &Path) -> Result<(Self, Space), RunError> {
+    pub fn read_and_open(run: &Path) -> Result<(Self, RunSpace), RunError> {
         let path = run.join(DEFINITION);
         let text = match std::fs::read_to_string(&path) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -200,7 +238,7 @@ impl RunManifest {
             Ok(text) => text,
         };
         Self::from_toml(&text)
-            .and_then(|manifest| manifest.open().map(|(space, _)| (manifest, space)))
+            .and_then(|manifest| manifest.open_space().map(|space| (manifest, space)))
             .map_err(|source| match author(&text) {
                 Ok(author)
                     if author != AUTHOR
@@ -213,12 +251,24 @@ impl RunManifest {
             .map_err(|source| RunError::Unusable { path, source: Box::new(source) })
     }
 
-    /// Builds the space and the colouring from the recorded plan. Nothing is planned or searched for.
+    /// Builds the space from the recorded plan. Nothing is planned or searched for.
     ///
     /// # Errors
     /// If the plan does not fit the puzzle, or the manifest contradicts a fingerprint.
+    pub fn open_space(&self) -> Result<RunSpace, RunError> {
+        let space = self.plan.open(&self.spec)?;
+        space.lookback().keep(Some(self.keep))?;
+        Ok(space)
+    }
+
+    /// Builds the space and the colouring of a run by cosets from the recorded plan. Nothing is planned or
+    /// searched for.
+    ///
+    /// # Errors
+    /// [`RunError::Listed`] if the run lists states, if the plan does not fit the puzzle, or if the manifest
+    /// contradicts a fingerprint.
     pub fn open(&self) -> Result<(Space, Colouring), RunError> {
-        let (space, colouring) = self.plan.open(&self.spec)?;
+        let (space, colouring) = self.plan.cosets()?.open(&self.spec)?;
         Lookback::new(&space).keep(Some(self.keep))?;
         Ok((space, colouring))
     }
@@ -302,14 +352,14 @@ mod tests {
         let space = spec.space().unwrap();
         let plan = Plan::new(&space).unwrap();
         let manifest = RunManifest::plan(spec, &space, &plan, None, Keep::Last, false).unwrap();
-        assert!(!manifest.plan.axes.is_empty());
+        assert!(!manifest.plan.cosets().unwrap().axes.is_empty());
         let text = manifest.to_toml();
         let again = RunManifest::from_toml(&text).unwrap();
         assert_eq!(again, manifest);
         let (space, colouring) = again.open().unwrap();
-        assert_eq!(colouring.views(), manifest.plan.axes);
+        assert_eq!(colouring.views(), manifest.plan.cosets().unwrap().axes);
         let graph = CosetGraph::build(&space, &colouring).unwrap();
-        assert_eq!(u64::from(graph.len()), manifest.plan.cosets);
+        assert_eq!(u64::from(graph.len()), manifest.plan.cosets().unwrap().cosets);
         let broken = text.replacen("axes = [\"", "axes = [\"x", 1);
         assert!(RunManifest::from_toml(&broken).unwrap_err().to_string().contains("invalid axis"));
     }
@@ -321,7 +371,7 @@ mod tests {
         let (space, _) = planned.open().unwrap();
         // Here each piece has a colour of its own, which no plan of a board chooses.
         let colours: Vec<u8> = (0..9).collect();
-        assert_ne!(planned.plan.colouring, colours);
+        assert_ne!(planned.plan.cosets().unwrap().colouring, colours);
         let colouring = Colouring::new(&colours, &space).unwrap();
         let cosets = CosetGraph::build(&space, &colouring).unwrap().len().into();
         let plan = Plan::recorded(&space, colouring, cosets).unwrap();

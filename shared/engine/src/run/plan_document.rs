@@ -35,16 +35,16 @@ impl Numbering {
 }
 
 /// Digests as hexadecimal digits.
-mod digits {
+pub(super) mod digits {
     use fathom_layer::Digest;
     use serde::de::Error as _;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(digest: &Digest, to: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::run) fn serialize<S: Serializer>(digest: &Digest, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(digest)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Digest, D::Error> {
+    pub(in crate::run) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Digest, D::Error> {
         let text = String::deserialize(from)?;
         text.parse().map_err(|()| D::Error::custom("a fingerprint has 64 hexadecimal digits"))
     }
@@ -156,9 +156,6 @@ impl PuzzleTable {
             Some(text) => PuzzleSpec::Defined(Box::new(load::parse(&text, Format::Toml, "its puzzle")?)),
         };
         let cells = source.cells();
-        if cells > PuzzleSpec::MAX_CELLS {
-            return Err(RunError::TooManyCells { cells });
-        }
         let labels = match self.labels {
             Some(labels) if labels.len() != cells => {
                 let (labels, puzzle) = (labels.len(), source.name());

@@ -141,7 +141,7 @@ impl Job {
         let geometry = Geometry::new(manifest, space, colouring)?;
         let shape = Shape::of(space, colouring).context("the cosets are too large")?;
         let engine = kernel.engine(&shape)?;
-        let cosets = manifest.plan.cosets;
+        let cosets = manifest.plan.cosets()?.cosets;
         let patterns = CosetGraph::table_entries(space, colouring);
         let Budget { cache_bytes, map_bytes } =
             Budget::new(memory_bytes, space, patterns, cosets, &shape, threads)?;

@@ -61,25 +61,38 @@ impl OriginalPuzzle {
         if puzzle.limits.iter().any(alike) {
             return Err(SpaceError::SolvedRuledOut(puzzle.name.clone()).into());
         }
-        // Pieces that never occupy the same cells are distinguished by their cells. An added cell has a piece
-        // of its own.
-        let orbits = puzzle.orbits();
-        let orbit_of = |piece: usize| orbits.iter().position(|cells| cells.contains(&piece));
-        let key = |piece| (labels.of_pieces().get(piece), orbit_of(piece), puzzle.seen[piece]);
-        let all_labels = Labels::from_keys((0..puzzle.cells).map(key));
-        let piece_labels = Labels::from_keys((0..pieces).map(key));
+        let orbit_of = orbit_of_cells(puzzle);
+        let all_labels = labels_by_cells(puzzle, &labels);
+        let piece_labels = Labels::from_values(all_labels.of_pieces()[..pieces].iter().map(|&l| l.into()));
         problem.has_distinct_pieces = piece_labels.are_distinct();
         problem.labels = all_labels;
         let given = Self {
             piece_labels,
             labels,
             seen: seen.into(),
-            orbit_of: (0..pieces).map(|cell| orbit_of(cell).expect("each cell has an orbit")).collect(),
+            orbit_of: orbit_of[..pieces].into(),
             actions,
             free_order: problem.puzzle.free.len() as u32,
         };
         Ok((given, problem))
     }
+}
+
+/// Returns the number of the orbit of each cell.
+fn orbit_of_cells(puzzle: &Puzzle) -> Vec<usize> {
+    let mut orbit_of = vec![0; puzzle.cells];
+    for (number, orbit) in puzzle.orbits().into_iter().enumerate() {
+        orbit.into_iter().for_each(|cell| orbit_of[cell] = number);
+    }
+    orbit_of
+}
+
+/// Returns labels that differ for pieces that their cells distinguish, because they never occupy the same cells.
+/// Cells beyond the `labels` have pieces of their own.
+pub(super) fn labels_by_cells(puzzle: &Puzzle, labels: &Labels) -> Labels {
+    let orbit_of = orbit_of_cells(puzzle);
+    let key = |piece: usize| (labels.of_pieces().get(piece), orbit_of[piece], puzzle.seen[piece]);
+    Labels::from_keys((0..puzzle.cells).map(key))
 }
 
 impl Space {

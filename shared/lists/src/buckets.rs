@@ -1,0 +1,180 @@
+//! The states that a thread has found, by shard: in memory, and in runs that were spilled to a file when memory
+//! was full.
+
+use crate::{Key, ListSpace};
+use fathom_layer::{Disk, DiskFile, LayerError, open_regular};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// States that are read at once from a run.
+const READ_STATES: usize = 4096;
+
+/// A sorted sequence of states in a spill file.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    shard: u32,
+    offset: u64,
+    states: u64,
+}
+
+/// The states that one thread has found.
+pub struct Buckets<'a, K> {
+    space: &'a ListSpace<K>,
+    disk: &'a dyn Disk,
+    /// By shard.
+    states: Vec<Vec<K>>,
+    /// The number of states in memory, and how many there may be.
+    held: usize,
+    most: usize,
+    path: PathBuf,
+    spill: Option<Box<dyn DiskFile>>,
+    end: u64,
+    runs: Vec<Run>,
+}
+
+impl<'a, K: Key> Buckets<'a, K> {
+    /// Creates the buckets of a thread, which spills to the file `path` when it has `most` states.
+    pub fn new(space: &'a ListSpace<K>, disk: &'a dyn Disk, shards: u32, most: usize, path: PathBuf) -> Self {
+        let states = (0..shards).map(|_| Vec::new()).collect();
+        Self { space, disk, states, held: 0, most, path, spill: None, end: 0, runs: Vec::new() }
+    }
+
+    /// Adds a state. [`Buckets::make_room`] must be called now and then.
+    #[inline]
+    pub fn add(&mut self, state: K) {
+        let shards = self.states.len() as u32;
+        self.states[state.shard(shards) as usize].push(state);
+        self.held += 1;
+    }
+
+    /// Makes room for more states if there are many: drops those that were found twice, or else spills all.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if states cannot be spilled.
+    pub fn make_room(&mut self) -> Result<(), LayerError> {
+        if self.held < self.most {
+            return Ok(());
+        }
+        for states in &mut self.states {
+            states.sort_unstable();
+            states.dedup();
+        }
+        self.held = self.states.iter().map(Vec::len).sum();
+        if self.held > self.most / 2 { self.spill() } else { Ok(()) }
+    }
+
+    /// Writes all states, which are sorted, to the spill file.
+    fn spill(&mut self) -> Result<(), LayerError> {
+        let failed = |action| {
+            let path = self.path.clone();
+            move |source| LayerError::Io { action, path, source }
+        };
+        let file = match &mut self.spill {
+            Some(file) => file,
+            none => none.insert(self.disk.create(&self.path).map_err(failed("create"))?),
+        };
+        let size = self.space.state_bytes();
+        let mut bytes = Vec::new();
+        for (shard, states) in self.states.iter_mut().enumerate() {
+            self.runs.push(Run { shard: shard as u32, offset: self.end, states: states.len() as u64 });
+            for some in states.chunks(1 << 16) {
+                bytes.resize(some.len() * size, 0);
+                for (to, state) in bytes.chunks_exact_mut(size.max(1)).zip(some) {
+                    self.space.write(state, to);
+                }
+                file.write_at(&bytes, self.end).map_err(failed("write"))?;
+                self.end += bytes.len() as u64;
+            }
+            states.clear();
+        }
+        self.held = 0;
+        Ok(())
+    }
+
+    /// Ends the search of this thread.
+    pub fn finish(self) -> Found<K> {
+        Found { states: self.states, path: self.path, runs: self.runs }
+    }
+}
+
+impl<K> std::fmt::Debug for Buckets<'_, K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Buckets").field("held", &self.held).field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// What one thread has found: unsorted states in memory, and sorted runs in its spill file.
+#[derive(Debug)]
+pub struct Found<K> {
+    states: Vec<Vec<K>>,
+    path: PathBuf,
+    runs: Vec<Run>,
+}
+
+impl<K: Key> Found<K> {
+    /// Takes the states of a shard that are in memory.
+    pub fn take(&mut self, shard: u32) -> Vec<K> {
+        std::mem::take(&mut self.states[shard as usize])
+    }
+
+    /// Opens the spilled runs of a shard.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if the spill file cannot be opened.
+    pub fn runs<'a>(&self, space: &'a ListSpace<K>, shard: u32) -> Result<Vec<RunReader<'a, K>>, LayerError> {
+        let of_shard = self.runs.iter().filter(|run| run.shard == shard && run.states > 0);
+        of_shard.map(|run| RunReader::open(space, &self.path, *run)).collect()
+    }
+
+    /// Returns the spill file, if there is one.
+    pub fn spill(&self) -> Option<&Path> {
+        (!self.runs.is_empty()).then_some(&*self.path)
+    }
+}
+
+/// Reads a spilled run.
+#[derive(Debug)]
+pub struct RunReader<'a, K> {
+    space: &'a ListSpace<K>,
+    path: PathBuf,
+    file: File,
+    offset: u64,
+    /// The states that are still in the file.
+    left: u64,
+    states: Vec<K>,
+    next: usize,
+}
+
+impl<'a, K: Key> RunReader<'a, K> {
+    fn open(space: &'a ListSpace<K>, path: &Path, run: Run) -> Result<Self, LayerError> {
+        let failed = |source: io::Error| LayerError::Io { action: "open", path: path.into(), source };
+        let (file, _) = open_regular(path).map_err(failed)?;
+        let Run { offset, states: left, .. } = run;
+        Ok(Self { space, path: path.into(), file, offset, left, states: Vec::new(), next: 0 })
+    }
+
+    /// Returns the next state, and moves on; `None` at the end.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if the file cannot be read.
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<K>, LayerError> {
+        if self.next == self.states.len() && self.left > 0 {
+            let count = self.left.min(READ_STATES as u64) as usize;
+            let size = self.space.state_bytes();
+            let mut bytes = vec![0; count * size];
+            let read = self.file.read_exact_at(&mut bytes, self.offset);
+            read.map_err(|source| LayerError::Io { action: "read", path: self.path.clone(), source })?;
+            self.states.clear();
+            self.states.extend(bytes.chunks_exact(size.max(1)).map(|bytes| self.space.read(bytes)));
+            self.next = 0;
+            self.left -= count as u64;
+            self.offset += bytes.len() as u64;
+        }
+        let state = self.states.get(self.next).copied();
+        self.next += 1;
+        Ok(state)
+    }
+}

@@ -1,0 +1,33 @@
+//! The first depths of a space, counted in memory.
+
+use crate::{Key, ListSpace};
+
+/// Returns the number of states at each depth up to `depth`; `None` if they are more than `most` together.
+pub fn first_depths<K: Key>(space: &ListSpace<K>, depth: u32, most: usize) -> Option<Vec<u64>> {
+    let mut layers = vec![vec![space.solved()]];
+    let mut visited = 1;
+    for _ in 0..depth {
+        let newest = layers.last().expect("depth 0");
+        let mut next = Vec::new();
+        for state in newest {
+            space.successors(state, |found| next.push(found));
+            // Most states are found several times.
+            if next.len() > 8 * most {
+                next.sort_unstable();
+                next.dedup();
+                if next.len() > most {
+                    return None;
+                }
+            }
+        }
+        next.sort_unstable();
+        next.dedup();
+        next.retain(|state| layers.iter().all(|layer| layer.binary_search(state).is_err()));
+        visited += next.len();
+        if visited > most {
+            return None;
+        }
+        layers.push(next);
+    }
+    Some(layers.iter().map(|layer| layer.len() as u64).collect())
+}

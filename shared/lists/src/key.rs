@@ -1,0 +1,98 @@
+//! Packed states as numbers of a fixed width.
+
+use std::fmt::Debug;
+
+/// A packed state. Bits are numbered from the most significant one, so that the order of keys is that of their
+/// bytes. A field of a state never crosses a word of 64 bits.
+pub trait Key: Copy + Ord + Debug + Send + Sync + 'static {
+    /// The number of 64-bit words.
+    const WORDS: usize;
+    /// All bits are zero.
+    const ZERO: Self;
+
+    /// Returns a word; word 0 has the most significant bits.
+    fn word(&self, word: usize) -> u64;
+
+    /// Sets the bits of a word that are set in `bits`.
+    fn set(&mut self, word: usize, bits: u64);
+
+    /// Returns the bits that are set in both.
+    #[must_use]
+    fn and(&self, mask: &Self) -> Self;
+
+    /// Returns a hash that depends on all bits.
+    #[inline]
+    fn hash(&self) -> u64 {
+        let mix = |hash: u64, word: usize| {
+            let mixed = (hash ^ self.word(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            mixed ^ (mixed >> 32)
+        };
+        (0..Self::WORDS).fold(0, mix).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// Returns the shard of the state, out of `shards`: its hash times `shards`, divided by 2^64.
+    #[inline]
+    fn shard(&self, shards: u32) -> u32 {
+        ((u128::from(self.hash()) * u128::from(shards)) >> 64) as u32
+    }
+}
+
+impl Key for u64 {
+    const WORDS: usize = 1;
+    const ZERO: Self = 0;
+
+    #[inline]
+    fn word(&self, _: usize) -> u64 {
+        *self
+    }
+
+    #[inline]
+    fn set(&mut self, _: usize, bits: u64) {
+        *self |= bits;
+    }
+
+    #[inline]
+    fn and(&self, mask: &Self) -> Self {
+        self & mask
+    }
+}
+
+impl Key for u128 {
+    const WORDS: usize = 2;
+    const ZERO: Self = 0;
+
+    #[inline]
+    fn word(&self, word: usize) -> u64 {
+        (self >> (64 * (1 - word))) as u64
+    }
+
+    #[inline]
+    fn set(&mut self, word: usize, bits: u64) {
+        *self |= Self::from(bits) << (64 * (1 - word));
+    }
+
+    #[inline]
+    fn and(&self, mask: &Self) -> Self {
+        self & mask
+    }
+}
+
+impl<const W: usize> Key for [u64; W] {
+    const WORDS: usize = W;
+    const ZERO: Self = [0; W];
+
+    #[inline]
+    fn word(&self, word: usize) -> u64 {
+        self[word]
+    }
+
+    #[inline]
+    fn set(&mut self, word: usize, bits: u64) {
+        self[word] |= bits;
+    }
+
+    #[inline]
+    fn and(&self, mask: &Self) -> Self {
+        std::array::from_fn(|word| self[word] & mask[word])
+    }
+}
