@@ -23,7 +23,7 @@ pub(crate) use puzzle_questions::{
     AntipodesArguments, ConvertArguments, GroupArguments, PuzzlesArguments, ShapesArguments, SolveArguments,
 };
 pub(crate) use search::{
-    BeginArguments, CompareArguments, MergeArguments, OnDoneArguments, RemoveArguments, ReportArguments,
+    BeginArguments, CompareArguments, Engine, MergeArguments, OnDoneArguments, RemoveArguments, ReportArguments,
     ResumeArguments, RunArguments, SearchArguments, VerifyArguments,
 };
 pub(crate) use space::SpaceArguments;

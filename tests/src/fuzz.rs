@@ -6,7 +6,7 @@
 
 use crate::forge::{HEADER, header_of, reseal};
 use fathom_engine::run::{Geometry, ShardCut, ShardId};
-use fathom_engine::run::{RunManifest, SpaceSpec};
+use fathom_engine::run::{RunManifest, RunPlan, SpaceSpec};
 use fathom_engine::task::layer::bits;
 use fathom_kernel::{Kernel, SimdLevel};
 use fathom_layer::chunk::{self, Coset};
@@ -216,9 +216,10 @@ pub fn run_toml(bytes: &[u8]) {
     }
     let SpaceSpec { source, metric, labels } = manifest.spec.clone();
     let Ok(puzzle) = source.unsearched(metric) else { return };
-    let Ok(space) = Space::open(puzzle, metric, labels, &manifest.plan.encoding) else { return };
-    let Ok(colouring) = manifest.plan.colouring(&space) else { return };
-    manifest.plan.fingerprint = Digest(fingerprint(&space, &colouring));
+    let RunPlan::Cosets(plan) = &mut manifest.plan else { return };
+    let Ok(space) = Space::open(puzzle, metric, labels, &plan.encoding) else { return };
+    let Ok(colouring) = plan.colouring(&space) else { return };
+    plan.fingerprint = Digest(fingerprint(&space, &colouring));
     if let Ok((space, colouring)) = manifest.open() {
         let _ = Geometry::new(&manifest, &space, &colouring);
     }

@@ -166,7 +166,7 @@ impl Setup {
         let space = question.space()?;
         let plan = Plan::new(&space)?;
         let manifest = RunManifest::plan(question, &space, &plan, self.shards, self.keep, false)?;
-        RunDirectory::create_planned(path, manifest, (space, None), &[], store, disk)
+        RunDirectory::create_planned(path, manifest, (space.into(), None), &[], store, disk)
     }
 
     /// Continues a run.

@@ -83,7 +83,7 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
     let shards = Producers::one_process(threads).shards(&plan, Lookback::new(&space));
     let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::All, false)?;
     let graph = plan.graph().cloned();
-    let mut run = RunDirectory::create_planned(path, manifest, (space, graph), &[], None, &LocalDisk)?;
+    let mut run = RunDirectory::create_planned(path, manifest, (space.into(), graph), &[], None, &LocalDisk)?;
     let options = Options {
         threads,
         kernel: Kernel::Fastest,

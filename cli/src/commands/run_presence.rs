@@ -7,6 +7,7 @@ use fathom_coordinator::cluster::suggested_commands::Commands;
 use fathom_engine::run_presence::{FILE, Progress};
 pub(crate) use fathom_engine::run_presence::{Note, of};
 use fathom_layer::writer::temporary;
+use fathom_report::text::many;
 use indicatif::HumanBytes;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,9 +36,12 @@ pub(crate) fn text(note: &Note) -> String {
         let left = progress.seconds_left.map(|left| format!(", about {} left", duration(left)));
         let limit = disk_limit_bytes.map_or(String::new(), |limit| format!(" of {}", HumanBytes(limit)));
         let disk = progress.disk_bytes.map(|bytes| format!("; {}{limit} of disk", HumanBytes(bytes)));
+        let visited = match progress.states {
+            Some(all) => format!("{} of all states", percent(progress.visited, all)),
+            None => many(progress.visited, "state"),
+        };
         lines.push(format!(
-            "{} of all states visited, {} states/s{}{}",
-            percent(progress.visited, progress.states),
+            "{visited} visited, {} states/s{}{}",
             rounded(progress.states_per_second),
             left.unwrap_or_default(),
             disk.unwrap_or_default()

@@ -22,7 +22,7 @@ use fathom_coordinator::cluster::state::Rules;
 use fathom_coordinator::cluster::suggested_commands::Commands;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{self, LayersAt};
-use fathom_engine::run::{Geometry, Lookback, ShardOrder};
+use fathom_engine::run::{Geometry, ShardOrder};
 use fathom_engine::watch;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, LocalToken, local_token, server};

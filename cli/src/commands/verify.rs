@@ -11,7 +11,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::summary::Summary;
 use fathom_engine::verify::verify as verify_run;
 use fathom_layer::LocalDisk;
-use fathom_report::text::many;
+use fathom_report::text::{many, visited_of};
 use fathom_solve::bound::Certificate;
 use indicatif::{HumanBytes, HumanCount};
 use std::fs;

@@ -3,6 +3,7 @@
 
 use crate::arguments::{ClusterArguments, RunArguments};
 use crate::commands::completion_hook;
+use crate::commands::engine_choice::Lists;
 use crate::commands::new_run::{open_or_begin, require_resources};
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::coordinator::DisplayOptions;
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
         ..options
     };
     let store = args.store.as_deref();
-    let mut run = open_or_begin(&args.space, &args.begin, store, producers, |space, plan, path| {
+    let mut run = open_or_begin(&args.space, &args.begin, store, producers, Lists::Refused, |space, plan, path| {
         require_resources(args, of_worker, space, plan, path)
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;

@@ -57,8 +57,8 @@ pub struct Progress {
     pub depth_seconds: f64,
     /// Number of states visited at this depth and all smaller ones.
     pub visited: u64,
-    /// Number of states of the space.
-    pub states: u64,
+    /// Number of states of the space, if it is known.
+    pub states: Option<u64>,
     /// New states per second, over the last half minute.
     pub states_per_second: f64,
     /// Seconds that the search may still take, if that is known.

@@ -58,7 +58,7 @@ impl<'d> LayerDistances<'d> {
 
     /// Returns whether every state was visited.
     pub fn is_complete(&self) -> bool {
-        self.visited.visited == self.visited.all
+        self.visited.is_complete
     }
 
     /// Returns whether the files of the finished layer of this depth exist.
