@@ -23,8 +23,8 @@ pub(crate) use puzzle_questions::{
     AntipodesArguments, ConvertArguments, GroupArguments, PuzzlesArguments, ShapesArguments, SolveArguments,
 };
 pub(crate) use search::{
-    BeginArguments, CompareArguments, Engine, MergeArguments, OnDoneArguments, RemoveArguments, ReportArguments,
-    ResumeArguments, RunArguments, SearchArguments, VerifyArguments,
+    BeginArguments, CompareArguments, Engine, MergeArguments, OnDoneArguments, RemoveArguments,
+    ReportArguments, ResumeArguments, RunArguments, SearchArguments, VerifyArguments,
 };
 pub(crate) use space::SpaceArguments;
 

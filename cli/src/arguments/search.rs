@@ -50,6 +50,11 @@ pub(crate) struct SearchArguments {
 }
 
 impl SearchArguments {
+    /// Returns whether the search ends before it fills the disk.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.max_depth.is_some() || self.disk_limit.is_some()
+    }
+
     pub(crate) fn options(&self) -> Options {
         let Resources { kernel, threads, memory_bytes, .. } = self.resources.resources();
         let checkpoint_every = match failpoint::is_set() {
@@ -107,6 +112,13 @@ pub(crate) struct BeginArguments {
     /// States are written as tiles, row by row. The depths are written to watched.csv in the run's directory.
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = ADVANCED)]
     pub(crate) watch_states: Option<PathBuf>,
+}
+
+impl BeginArguments {
+    /// Returns whether an option is given that only runs by cosets have.
+    pub(crate) fn need_cosets(&self) -> bool {
+        self.plan.is_some() || self.inverse_classes || self.watch_states.is_some()
+    }
 }
 
 #[derive(Debug, Args)]

@@ -1,9 +1,9 @@
 //! Decides whether a new run is searched by cosets or by lists of states.
 
 use crate::arguments::{BeginArguments, Engine};
-use anyhow::Result;
+use anyhow::{Error, Result};
 use fathom_command::{bad_input, output};
-use fathom_engine::run::{ListedSpace, RunError, SpaceSpec};
+use fathom_engine::run::{ListedSpace, SpaceSpec};
 use fathom_space::Space;
 
 /// Whether a command can search by lists.
@@ -11,8 +11,13 @@ use fathom_space::Space;
 pub(crate) enum Lists {
     /// Workers search by cosets.
     Refused,
-    /// One process searches, to this depth.
-    Allowed { max_depth: Option<u32> },
+    /// One process searches.
+    Allowed {
+        /// The last depth.
+        max_depth: Option<u32>,
+        /// Whether the search ends at a depth or at a size.
+        is_bounded: bool,
+    },
 }
 
 impl Lists {
@@ -22,40 +27,46 @@ impl Lists {
     /// With at most this many states before the last depth that is asked for, lists take seconds.
     const FEW: usize = 100_000;
 
-    /// Decides for lists. A reason is printed unless the arguments ask for them.
+    /// Returns whether states are listed although the space may be cut into cosets: because the arguments say so, or
+    /// because few of very many states are asked for. `space` is the space in the form for cosets, if there is one.
     ///
     /// # Errors
     /// If the arguments ask for lists, and the command cannot search by lists.
-    pub(crate) fn is_chosen(
+    pub(crate) fn are_chosen(
         self,
         args: &BeginArguments,
         spec: &SpaceSpec,
-        space: &Result<Space, RunError>,
+        space: Option<&Space>,
     ) -> Result<bool> {
-        let Self::Allowed { max_depth } = self else {
-            return match args.engine {
-                Some(Engine::Lists) => Err(bad_input!(
-                    "--engine lists searches in one process, without workers. Use 'fathom run' without --workers"
-                )),
-                _ => Ok(false),
-            };
-        };
-        let needs_cosets = args.plan.is_some() || args.inverse_classes || args.watch_states.is_some();
-        match (args.engine, space) {
-            (Some(engine), _) => Ok(engine == Engine::Lists),
-            (None, Err(_)) if needs_cosets => Ok(false),
-            (None, Err(error @ (RunError::Space(_) | RunError::Puzzle(_)))) => {
-                output::remark(&format!("{error}; listing states instead, depth by depth"));
-                Ok(true)
+        match (self, args.engine) {
+            (Self::Refused, Some(Engine::Lists)) => Err(bad_input!(
+                "--engine lists searches in one process, without workers. Use 'fathom run' without --workers"
+            )),
+            (_, Some(engine)) => Ok(engine == Engine::Lists),
+            (Self::Allowed { max_depth: Some(depth), .. }, None)
+                if !args.need_cosets() && space.is_some_and(|space| *space.states() > Self::LARGE.into()) =>
+            {
+                Ok(ListedSpace::new(spec, None)?.has_at_most(Self::FEW, depth.saturating_sub(1)))
             }
-            (None, Err(_)) => Ok(false),
-            (None, Ok(space)) => match max_depth {
-                Some(depth) if !needs_cosets && *space.states() > Self::LARGE.into() => {
-                    let before_last = depth.saturating_sub(1);
-                    Ok(ListedSpace::new(spec, None)?.has_at_most(Self::FEW, before_last))
-                }
-                _ => Ok(false),
-            },
+            _ => Ok(false),
         }
+    }
+
+    /// Prints that states are listed because cosets are impossible for the reason `error`.
+    ///
+    /// # Errors
+    /// The reason, if states cannot be listed either, or the search could fill the disk.
+    pub(crate) fn replace_cosets(self, args: &BeginArguments, error: Error) -> Result<()> {
+        let Self::Allowed { is_bounded, .. } = self else { return Err(error) };
+        if args.need_cosets() || args.engine == Some(Engine::Cosets) {
+            return Err(error);
+        }
+        if !is_bounded {
+            return Err(bad_input!(
+                "{error}; --max-depth or --disk-limit lists the states of the first depths"
+            ));
+        }
+        output::remark("the space cannot be cut into cosets; listing its states depth by depth");
+        Ok(())
     }
 }

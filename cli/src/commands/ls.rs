@@ -54,8 +54,7 @@ pub(crate) fn list(args: &ListArguments) -> Result<()> {
         return Ok(());
     }
     let rows = runs.iter().map(|run| {
-        let number =
-            |number: Option<u64>| number.map_or("-".into(), |number| HumanCount(number).to_string());
+        let number = |number: Option<u64>| number.map_or("-".into(), |number| HumanCount(number).to_string());
         let state = match (run.god_number, &run.error) {
             (Some(number), _) => format!("complete, God's number {number}"),
             (None, Some(error)) => format!("unreadable: {error}"),

@@ -50,17 +50,26 @@ pub(crate) fn open_or_begin(
             store.map_or(Ok(()), |store| require_same_store(&directory, store))?;
             Ok(directory)
         }
-        Found::Nothing if lists.is_chosen(args, &spec, &space)? => {
+        Found::Nothing if lists.are_chosen(args, &spec, space.as_ref().ok())? => {
             begin_lists(&path, spec, space.ok(), args, store)
         }
         Found::Nothing => {
-            let space = space?;
+            let space = match space {
+                Ok(space) => space,
+                Err(error) => {
+                    lists.replace_cosets(args, bad_input!("{error}"))?;
+                    return begin_lists(&path, spec, None, args, store);
+                }
+            };
             let (space, outline) = match &args.plan {
                 Some(file) => recorded(file, &spec)?,
-                None => {
-                    let outline = planned(&spec, &space, || Plan::outline(&space))?;
-                    (space, outline)
-                }
+                None => match planned(&spec, &space, || Plan::outline(&space)) {
+                    Ok(outline) => (space, outline),
+                    Err(error) => {
+                        lists.replace_cosets(args, error)?;
+                        return begin_lists(&path, spec, Some(space), args, store);
+                    }
+                },
             };
             let asked = require(&space, &outline, &path)?;
             let plan = planned(&spec, &space, || outline.exact(&space))?;
@@ -103,7 +112,9 @@ fn begin_lists(
         ("--watch-states", args.watch_states.is_some()),
     ] {
         if given {
-            return Err(bad_input!("{option} is for runs by cosets, and this one lists states. Drop it, or choose --engine cosets"));
+            return Err(bad_input!(
+                "{option} is for runs by cosets, and this one lists states. Drop it, or choose --engine cosets"
+            ));
         }
     }
     let states = space.map(|space| space.states().clone());

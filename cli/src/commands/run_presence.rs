@@ -156,7 +156,7 @@ mod tests {
             cosets: 40,
             depth_seconds: 30.0,
             visited: 1000,
-            states: 4000,
+            states: Some(4000),
             states_per_second: 10.0,
             seconds_left: None,
             disk_bytes: None,

@@ -89,7 +89,9 @@ fn beginning(text: &str) -> String {
 fn keeps_all(run: &RunDirectory) -> Result<bool> {
     let layers = run.visited()?.layers;
     // A run by lists is not read yet.
-    Ok(run.space.cosets().is_ok() && !layers.is_empty() && layers.iter().all(|layer| layer.files != Files::Removed))
+    Ok(run.space.cosets().is_ok()
+        && !layers.is_empty()
+        && layers.iter().all(|layer| layer.files != Files::Removed))
 }
 
 /// Finds up to `most` shortest solutions from the layers of a run, for a state given as a word of the model.

@@ -252,10 +252,8 @@ impl<K: Key> Search<'_, K> {
                 return Err(error);
             }
         };
-        let reports: Vec<ShardReport> = (0..)
-            .zip(&written)
-            .map(|(shard, written)| made(depth, ShardId(shard), written))
-            .collect();
+        let reports: Vec<ShardReport> =
+            (0..).zip(&written).map(|(shard, written)| made(depth, ShardId(shard), written)).collect();
         reports.iter().for_each(|report| self.observer.shard_made(report, begun.elapsed()));
         Ok(Some(reports))
     }

@@ -116,7 +116,9 @@ impl Summary {
             all: space.states().cloned(),
             what_states_are: match space {
                 RunSpace::Cosets(space) => what_states_are(space),
-                RunSpace::Lists(space) if space.states.is_some() => "the number of states of the space".into(),
+                RunSpace::Lists(space) if space.states.is_some() => {
+                    "the number of states of the space".into()
+                }
                 RunSpace::Lists(_) => "all states that moves reach".into(),
             },
         })

@@ -238,8 +238,7 @@ impl<K: Key> ListFile<K> {
     /// # Errors
     /// [`LayerError`] if the file cannot be read, is damaged, or has another identity.
     pub fn open(space: &ListSpace<K>, path: &Path, identity: Identity) -> Result<Self, LayerError> {
-        let damaged =
-            |reason: &str| LayerError::DamagedHeader { path: path.into(), reason: reason.into() };
+        let damaged = |reason: &str| LayerError::DamagedHeader { path: path.into(), reason: reason.into() };
         let (file, metadata) = open_regular(path).map_err(failed("open", path))?;
         let bytes = metadata.len();
         let size = space.state_bytes();
@@ -297,11 +296,7 @@ impl<K: Key> ListFile<K> {
             file,
             blocks: index.chunks_exact(entry).map(block).collect(),
             firsts: index.chunks_exact(entry).map(|entry| space.read(&entry[ENTRY_BYTES..])).collect(),
-            written: Written {
-                states,
-                bytes,
-                digest: Digest(footer[24..56].try_into().expect("32 bytes")),
-            },
+            written: Written { states, bytes, digest: Digest(footer[24..56].try_into().expect("32 bytes")) },
         })
     }
 
@@ -339,7 +334,8 @@ impl<K: Key> ListFile<K> {
         }
         let size = space.state_bytes();
         let most = count as usize * (size + 1);
-        let packed = Decompressor::new().and_then(|mut decompressor| decompressor.decompress(&compressed, most));
+        let packed =
+            Decompressor::new().and_then(|mut decompressor| decompressor.decompress(&compressed, most));
         let packed = packed.map_err(|error| damaged(format!("it cannot be decompressed: {error}")))?;
         let short = || damaged("it has fewer states than the index says".into());
         let (prefixes, mut suffixes) = packed.split_at_checked(count as usize).ok_or_else(short)?;

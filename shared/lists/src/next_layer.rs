@@ -174,7 +174,11 @@ fn merge<K: Key>(
             for found in &found {
                 let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                 let more = found.take(shard);
-                if states.is_empty() { states = more } else { states.extend(more) }
+                if states.is_empty() {
+                    states = more
+                } else {
+                    states.extend(more)
+                }
                 runs.extend(found.runs(layer.space, shard)?);
             }
             states.sort_unstable();
@@ -252,7 +256,12 @@ mod tests {
     use fathom_space::Labels;
 
     /// Searches to a depth, with this much memory. Returns the counts, and the digests of all shards.
-    fn search<K: Key>(puzzle: &str, metric: Metric, depth: u32, memory_bytes: u64) -> (Vec<u64>, Vec<Digest>) {
+    fn search<K: Key>(
+        puzzle: &str,
+        metric: Metric,
+        depth: u32,
+        memory_bytes: u64,
+    ) -> (Vec<u64>, Vec<Digest>) {
         let source = PuzzleSpec::by_name(puzzle).unwrap();
         let labels = Labels::from_values(source.solved());
         let puzzle = source.moves_alone(metric).unwrap();

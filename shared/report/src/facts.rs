@@ -106,11 +106,9 @@ pub fn status(report: &Report) -> String {
     let summary = &report.summary;
     match (summary.check(), report.rows.last()) {
         (Some(check), _) => format!("complete: {check}"),
-        (None, Some(last)) => format!(
-            "unfinished: known up to distance {}, {}",
-            last.depth,
-            visited_of(summary)
-        ),
+        (None, Some(last)) => {
+            format!("unfinished: known up to distance {}, {}", last.depth, visited_of(summary))
+        }
         (None, None) => "unfinished: no distance is known yet".into(),
     }
 }

@@ -167,7 +167,9 @@ pub enum RunError {
     )]
     Listed,
     /// A run by lists cannot release shards one by one.
-    #[error("a run that lists states keeps the last layers or all: --keep two is for runs by cosets. Drop --keep")]
+    #[error(
+        "a run that lists states keeps the last layers or all: --keep two is for runs by cosets. Drop --keep"
+    )]
     ListsKeepTwo,
     /// There is neither a plan of cosets nor one of lists, or there are both.
     #[error("it needs one of the tables [plan] and [lists]: it was edited")]

@@ -170,13 +170,7 @@ impl RunManifest {
     }
 
     /// Makes the manifest of a run by a recorded plan.
-    fn with_plan(
-        spec: SpaceSpec,
-        plan: RunPlan,
-        shards: u32,
-        keep: Keep,
-        inverse_classes: bool,
-    ) -> Self {
+    fn with_plan(spec: SpaceSpec, plan: RunPlan, shards: u32, keep: Keep, inverse_classes: bool) -> Self {
         let fingerprint = Digest(cut_fingerprint(&plan.fingerprint().0, shards));
         Self { spec, plan, shards, keep, inverse_classes, fingerprint }
     }

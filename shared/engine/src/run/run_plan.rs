@@ -46,10 +46,9 @@ impl ListPlan {
         let found = Self::new(&space).fingerprint;
         match found == self.fingerprint {
             true => Ok(space),
-            false => Err(RunError::Fingerprint {
-                expected: self.fingerprint.to_string(),
-                got: found.to_string(),
-            }),
+            false => {
+                Err(RunError::Fingerprint { expected: self.fingerprint.to_string(), got: found.to_string() })
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The space of a run, in the form that its engine searches.
 
 use crate::counts::most_successors;
-use crate::run::{Lookback, RunError, SpaceSpec};
 use crate::list_search::with_key;
+use crate::run::{Lookback, RunError, SpaceSpec};
 use fathom_lists::{Key, ListSpace, first_depths, list_space};
 use fathom_puzzle::{Metric, Puzzle, PuzzleSpec};
 use fathom_space::{Labels, Space, run_name};

@@ -49,7 +49,9 @@ fn verify_with<K: Key>(run: &RunDirectory, space: &ListedSpace, disk: &dyn Disk)
         }
         if states != layer.states {
             let (depth, committed) = (layer.depth, layer.states);
-            return Err(anyhow!("depth {depth} does not match run.db: {states} states, expected {committed}"));
+            return Err(anyhow!(
+                "depth {depth} does not match run.db: {states} states, expected {committed}"
+            ));
         }
         verified.states += states;
         verified.layers += 1;
