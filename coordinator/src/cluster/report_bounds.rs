@@ -113,7 +113,7 @@ impl Bounds {
             geometry: Some(geometry),
             symmetries: space.symmetries().len() as u64,
             free: space.free_order().into(),
-            successors: fathom_engine::counts::most_successors(space),
+            successors: fathom_engine::run::most_successors(space),
             watched,
             counted,
         }

@@ -3,7 +3,6 @@
 use crate::journal::LayerRow;
 use anyhow::{Result, anyhow};
 use fathom_layer::Totals;
-use fathom_space::Space;
 
 /// The numbers of classes of a layer, as far as they were counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +32,6 @@ impl Classes {
             with_inverse: of_both.map(|pairs| ratio(pairs, 2 * symmetries)).transpose()?,
         })
     }
-}
-
-/// Returns an upper bound on the number of states to which moves lead from one state: each move can be
-/// preceded or followed by each free move.
-pub fn most_successors(space: &Space) -> u64 {
-    let moves = space.moves().len() as u64;
-    moves.saturating_mul(space.free_order().into()).max(space.incoming_moves().len() as u64)
 }
 
 /// Checks that a layer is not too large to follow the last of `layers`: depth 0 is only the solved state,

@@ -2,7 +2,8 @@
 
 use crate::directory::{Found, RunDirectory, look};
 use crate::observer::{Observer, Silent};
-use crate::run::{Keep, Lookback, PlanDocument, Producers, RunError, RunManifest, SpaceSpec};
+use crate::run::{Keep, ListPlan, ListedSpace, Lookback, PlanDocument, Producers, RunError, RunManifest};
+use crate::run::{RunSpace, SpaceSpec};
 use crate::search::{Options, Stop, search};
 use crate::summary::Summary;
 use crate::task::Kernel;
@@ -47,6 +48,7 @@ pub struct Enumeration {
     spec: SpaceSpec,
     directory: Option<PathBuf>,
     plan: Option<PlanDocument>,
+    lists: bool,
     keep: Option<Keep>,
     options: Options,
     stop: Stop,
@@ -64,7 +66,7 @@ impl Enumeration {
             checkpoint_every: Options::CHECKPOINT_EVERY,
         };
         let stop = Stop::default();
-        Self { spec, directory: None, plan: None, keep: None, options, stop }
+        Self { spec, directory: None, plan: None, lists: false, keep: None, options, stop }
     }
 
     /// Makes an enumeration of a puzzle by its name, such as `3x4`, `pancake:8` or the path of a file, in its
@@ -88,6 +90,23 @@ impl Enumeration {
     #[must_use]
     pub fn plan(self, plan: PlanDocument) -> Self {
         Self { plan: Some(plan), ..self }
+    }
+
+    /// Lists the states of a new run, instead of cutting the space into cosets: for the first depths of spaces of any
+    /// size.
+    ///
+    /// # Examples
+    /// ```
+    /// use fathom_engine::Enumeration;
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let cube = Enumeration::of("3x3x3")?.lists().max_depth(3).directory(directory.path().join("run"));
+    /// assert_eq!(cube.run()?.counts, [1, 18, 243, 3240]);
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    #[must_use]
+    pub fn lists(self) -> Self {
+        Self { lists: true, ..self }
     }
 
     /// Sets which layers a new run keeps.
@@ -152,6 +171,12 @@ impl Enumeration {
 
     /// Plans a new run.
     fn manifest(&self) -> Result<RunManifest> {
+        if self.lists {
+            let states = self.spec.space().ok().map(|space| space.states().clone());
+            let listed = ListedSpace::new(&self.spec, states)?;
+            let (plan, space) = (ListPlan::new(&listed), RunSpace::Lists(Box::new(listed)));
+            return Ok(RunManifest::plan_lists(self.spec.clone(), &space, plan, None, self.keep)?);
+        }
         let (space, plan) = match &self.plan {
             Some(plan) => {
                 let (space, colouring) = plan.open(&self.spec)?;

@@ -12,28 +12,13 @@ use anyhow::{Context, Result, anyhow};
 use fathom_command::{failpoint, machine, shell};
 use fathom_layer::{Deferred, Disk, LayerError, Totals, many_descriptors};
 use fathom_lists::list_space::words;
-use fathom_lists::{Failed, Identity, Key, Layer, ListFile, ListSpace, Progress, next_layer};
+use fathom_lists::{Failed, Identity, Key, Layer, ListFile, ListSpace, Progress, next_layer, with_key};
 use indicatif::HumanBytes;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::mpsc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tracing::info;
-
-/// Calls a function with the narrowest type of key that holds a state of so many words.
-macro_rules! with_key {
-    ($words:expr, $function:ident ( $($argument:expr),* )) => {
-        match $words {
-            0..=1 => $function::<u64>($($argument),*),
-            2 => $function::<u128>($($argument),*),
-            3..=4 => $function::<[u64; 4]>($($argument),*),
-            5..=8 => $function::<[u64; 8]>($($argument),*),
-            9..=32 => $function::<[u64; 32]>($($argument),*),
-            33..=128 => $function::<[u64; 128]>($($argument),*),
-            _ => $function::<[u64; ListedSpace::MAX_WORDS]>($($argument),*),
-        }
-    };
-}
-pub(crate) use with_key;
 
 /// Continues a run by lists, as [`search`](crate::search::search) does.
 ///
@@ -224,19 +209,19 @@ impl<K: Key> Search<'_, K> {
         };
         let begun = Instant::now();
         let written = std::thread::scope(|scope| {
-            let made = scope.spawn(|| next_layer(&layer, self.disk, &progress));
-            let mut wait = Duration::from_micros(50);
-            while !made.is_finished() {
+            let (done, ended) = mpsc::channel();
+            let (layer, disk, progress) = (&layer, self.disk, &progress);
+            scope.spawn(move || done.send(next_layer(layer, disk, progress)));
+            loop {
+                match ended.recv_timeout(TICK) {
+                    Ok(written) => return written,
+                    Err(mpsc::RecvTimeoutError::Timeout) => self.observer.progress(seen()),
+                    Err(mpsc::RecvTimeoutError::Disconnected) => panic!("the search of a layer panicked"),
+                }
                 if self.stop.requested.load(Ordering::Relaxed) {
                     progress.stop.store(true, Ordering::Relaxed);
                 }
-                std::thread::sleep(wait);
-                wait = (2 * wait).min(TICK);
-                if wait == TICK {
-                    self.observer.progress(seen());
-                }
             }
-            made.join().expect("no panic")
         });
         self.observer.layer_ends(seen());
         let written = match written {

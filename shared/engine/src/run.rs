@@ -36,7 +36,7 @@ pub use owner::{OWNER, Owner};
 pub use plan_document::{PlanDocument, PlanFile};
 pub use producers::Producers;
 pub use run_plan::{ListPlan, RunPlan};
-pub use run_space::{ListedSpace, RunSpace};
+pub use run_space::{ListedSpace, RunSpace, most_successors};
 pub use space_spec::SpaceSpec;
 pub use task::{Depth, ShardId, ShardReport, Task};
 

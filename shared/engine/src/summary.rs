@@ -38,8 +38,6 @@ pub struct Summary {
     pub symmetries: usize,
     /// Whether these are known to be all symmetries.
     pub symmetries_are_all: bool,
-    /// How the space is searched: `cosets` or `lists`.
-    pub engine: &'static str,
     /// The number of representative cosets; `None` if states are listed.
     pub representative_cosets: Option<u64>,
     /// Wall-clock seconds that the layers took.
@@ -100,7 +98,6 @@ impl Summary {
             classes_with_inverse: layers.iter().map(|layer| layer.classes_with_inverse).collect(),
             symmetries: space.symmetry_order(),
             symmetries_are_all: space.has_all_symmetries(),
-            engine: if run.space.cosets().is_ok() { "cosets" } else { "lists" },
             representative_cosets: run.manifest.plan.cosets().ok().map(|plan| plan.cosets),
             seconds: microseconds(
                 // The sum of no numbers is -0.

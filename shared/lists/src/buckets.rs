@@ -160,7 +160,7 @@ impl<'a, K: Key> RunReader<'a, K> {
     /// # Errors
     /// [`LayerError::Io`] if the file cannot be read.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<K>, LayerError> {
+    pub fn take_next(&mut self) -> Result<Option<K>, LayerError> {
         if self.next == self.states.len() && self.left > 0 {
             let count = self.left.min(READ_STATES as u64) as usize;
             let size = self.space.state_bytes();

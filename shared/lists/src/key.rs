@@ -2,6 +2,25 @@
 
 use std::fmt::Debug;
 
+/// The largest number of 64-bit words that a state may take.
+pub const MAX_WORDS: usize = 512;
+
+/// Calls a function with the narrowest type of key that holds a state of so many words.
+#[macro_export]
+macro_rules! with_key {
+    ($words:expr, $function:ident ( $($argument:expr),* )) => {
+        match $words {
+            0..=1 => $function::<u64>($($argument),*),
+            2 => $function::<u128>($($argument),*),
+            3..=4 => $function::<[u64; 4]>($($argument),*),
+            5..=8 => $function::<[u64; 8]>($($argument),*),
+            9..=32 => $function::<[u64; 32]>($($argument),*),
+            33..=128 => $function::<[u64; 128]>($($argument),*),
+            _ => $function::<[u64; $crate::key::MAX_WORDS]>($($argument),*),
+        }
+    };
+}
+
 /// A packed state. Bits are numbered from the most significant one, so that the order of keys is that of their
 /// bytes. A field of a state never crosses a word of 64 bits.
 pub trait Key: Copy + Ord + Debug + Send + Sync + 'static {

@@ -235,15 +235,16 @@ fn check_layers(question: SpaceSpec) {
     let run = run(question, &directory.path().join("run"), None);
     let mut kept = LayerDistances::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
     assert!(kept.is_complete() && kept.has_all_to(kept.layers().len() as u32 - 1));
-    let words = SpaceWords::new(&model, &run.space);
+    let words = SpaceWords::new(&model, run.space.cosets().unwrap());
     for known in plain(&model).values() {
         let word = model.word(&known.element);
         let in_space = words.in_space(&word).unwrap();
-        assert_eq!(in_space, run.space.word(&from_solved(&model, &known.element)));
+        assert_eq!(in_space, run.space.cosets().unwrap().word(&from_solved(&model, &known.element)));
         let back = words.in_model(&in_space).unwrap();
         assert_eq!(words.in_space(&back).as_ref(), Some(&in_space));
         // Omitted free moves may give another word of the same state.
-        let is_one_word = run.space.free_order() == run.space.all_free_order();
+        let is_one_word =
+            run.space.cosets().unwrap().free_order() == run.space.cosets().unwrap().all_free_order();
         assert!(!is_one_word || back == word);
         assert_eq!(kept.depth_of(&in_space).unwrap(), Some(known.distance));
         let is_at = |word: &[u8], depth| kept.is_at(&words.in_space(word).unwrap(), depth);
@@ -315,7 +316,7 @@ fn every_state_is_in_the_layer_of_its_distance() {
     assert_eq!(known.len(), states);
     for (number, known) in fathom_slow::one_in(10, known.values().enumerate()) {
         assert_eq!(
-            kept.depth_of(&run.space.word(&from_solved(&model, &known.element))).unwrap(),
+            kept.depth_of(run.space.cosets().unwrap().word(&from_solved(&model, &known.element))).unwrap(),
             Some(known.distance)
         );
         if number % 997 == 0 {
@@ -346,7 +347,7 @@ fn check_classes(question: SpaceSpec) {
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
     let mut kept = LayerDistances::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
-    let symmetries = run.space.symmetry_order() as u64;
+    let symmetries = run.space.cosets().unwrap().symmetry_order() as u64;
     for depth in 0..kept.layers().len() as u32 {
         let found = classes(&mut kept, depth, u64::MAX).unwrap();
         let layer = kept.layers()[depth as usize].clone();

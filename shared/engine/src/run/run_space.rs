@@ -1,9 +1,8 @@
 //! The space of a run, in the form that its engine searches.
 
-use crate::counts::most_successors;
-use crate::list_search::with_key;
 use crate::run::{Lookback, RunError, SpaceSpec};
-use fathom_lists::{Key, ListSpace, first_depths, list_space};
+use fathom_lists::key::MAX_WORDS;
+use fathom_lists::{Key, ListSpace, first_depths, list_space, with_key};
 use fathom_puzzle::{Metric, Puzzle, PuzzleSpec};
 use fathom_space::{Labels, Space, run_name};
 use num_bigint::BigUint;
@@ -31,9 +30,6 @@ pub struct ListedSpace {
 }
 
 impl ListedSpace {
-    /// The largest number of 64-bit words that a state may take.
-    pub const MAX_WORDS: usize = 512;
-
     /// Builds the space, of which `states` is the number of states, if it is known.
     ///
     /// # Errors
@@ -45,7 +41,7 @@ impl ListedSpace {
                 definition.moves_alone(spec.metric).map_err(fathom_puzzle::SourceError::from)?
             }
         };
-        if list_space::words(&puzzle, &spec.labels) > Self::MAX_WORDS {
+        if list_space::words(&puzzle, &spec.labels) > MAX_WORDS {
             return Err(RunError::TooManyCells { cells: puzzle.cells });
         }
         Ok(Self { puzzle, labels: spec.labels.clone(), metric: spec.metric, states })
@@ -158,6 +154,13 @@ impl RunSpace {
             Self::Lists(space) => space.most_successors(),
         }
     }
+}
+
+/// Returns an upper bound on the number of states to which moves lead from one state: each move can be
+/// preceded or followed by each free move.
+pub fn most_successors(space: &Space) -> u64 {
+    let moves = space.moves().len() as u64;
+    moves.saturating_mul(space.free_order().into()).max(space.incoming_moves().len() as u64)
 }
 
 impl From<Space> for RunSpace {

@@ -4,13 +4,13 @@
 use super::Verified;
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow, ShardRow};
-use crate::list_search::{list_path, report, with_key};
+use crate::list_search::{list_path, report};
 use crate::run::{Depth, ListedSpace, ShardId};
 use crate::task::Store;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Disk, LayerError};
 use fathom_lists::list_space::words;
-use fathom_lists::{Identity, Key, ListFile, ListSpace};
+use fathom_lists::{Identity, Key, ListFile, ListSpace, with_key};
 
 /// Reads every file that a run keeps, and compares it with the journal.
 ///

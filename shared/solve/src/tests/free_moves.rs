@@ -130,9 +130,9 @@ fn scrambles_reach_states_without_inverse_moves() {
         let free = free_moves(&model);
         let directory = tempfile::tempdir().unwrap();
         let run = run(question, &directory.path().join("run"), None);
-        assert!(!run.space.is_closed_under_inverses());
+        assert!(!run.space.cosets().unwrap().is_closed_under_inverses());
         let mut kept = LayerDistances::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
-        let words = SpaceWords::new(&model, &run.space);
+        let words = SpaceWords::new(&model, run.space.cosets().unwrap());
         // Forwards from the solved state, by products of elements.
         let solved = model.product(&[]);
         let mut known = HashSet::from([seen(&model, &free, &solved)]);
@@ -156,7 +156,7 @@ fn scrambles_reach_states_without_inverse_moves() {
                 break;
             }
         }
-        assert_eq!(run.space.states().to_string(), known.len().to_string());
+        assert_eq!(run.space.cosets().unwrap().states().to_string(), known.len().to_string());
         // Layers without predecessors are detected.
         let word = model.product(&[0]);
         assert_eq!(way_to(&model, &model.word(&word), 3, |_, _| Ok::<_, ()>(false)), Ok(None));
@@ -244,7 +244,7 @@ fn free_and_fixed_cubes_have_equal_layers() {
     let run = run(question, &directory.path().join("run"), None);
     let mut kept = LayerDistances::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
     let (held, free) = (&HELD[0], &FREE[0]);
-    let words = SpaceWords::new(free, &run.space);
+    let words = SpaceWords::new(free, run.space.cosets().unwrap());
     let mut search = Bidirectional::new(held, 1 << 30);
     // A long, fixed walk through the states.
     let mut walk: Vec<usize> = Vec::new();

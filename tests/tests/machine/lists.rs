@@ -1,0 +1,262 @@
+//! The search by lists of states: counts against the search by cosets and against a plain search, interruptions,
+//! little memory, full disks and damaged files.
+
+use fathom_engine::Enumeration;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::run::SpaceSpec;
+use fathom_engine::search::{Options, Stop, search};
+use fathom_engine::summary::Summary;
+use fathom_engine::verify::verify;
+use fathom_layer::{LimitedDisk, LocalDisk};
+use fathom_puzzle::{Metric, PuzzleMove, PuzzleSpec};
+use fathom_space::Labels;
+use fathom_tests::{fathom, tempdir, texts};
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+fn spec(puzzle: &str, metric: Option<Metric>, labels: Option<&str>) -> SpaceSpec {
+    let source = PuzzleSpec::by_name(puzzle).unwrap();
+    let metric = metric.unwrap_or(source.metric());
+    let source = source.in_metric(metric).unwrap();
+    let labels = match labels {
+        Some(list) => Labels::parse_list(list, source.cells()).unwrap(),
+        None => Labels::from_values(source.solved()),
+    };
+    SpaceSpec { source, metric, labels }
+}
+
+fn listed(spec: &SpaceSpec, path: &Path) -> Summary {
+    Enumeration::new(spec.clone()).lists().threads(2).directory(path).run().unwrap()
+}
+
+/// Boards, labels, orientations, free rotations, moves with guards, limits on states, and moves without inverses.
+#[test]
+fn lists_and_cosets_agree() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples");
+    let spaces = [
+        spec("2x4", Some(Metric::Multi), None),
+        spec("3x3", Some(Metric::Single), None),
+        spec("3x3", Some(Metric::Multi), Some("0,0,0,1,1,1,2,2,2")),
+        spec("pancake:7", None, None),
+        spec("burnt-pancake:5", None, None),
+        spec("pyraminx", None, None),
+        spec("2x2x2", None, None),
+        spec("3x3x3-edges", None, Some("0,0,0,1,1,1,1,1,1,1,1,1")),
+        spec("topspin:8,4", None, None),
+        spec(&format!("{examples}/2x2x2-free.toml"), None, None),
+        spec(&format!("{examples}/two-colours.toml"), None, None),
+        spec(&format!("{examples}/bandaged.toml"), None, None),
+        spec(&format!("{examples}/limited.toml"), None, None),
+    ];
+    for space in &spaces {
+        let directory = tempdir().unwrap();
+        let found = listed(space, &directory.path().join("lists"));
+        let cosets =
+            Enumeration::new(space.clone()).directory(directory.path().join("cosets")).run().unwrap();
+        assert!(found.complete && cosets.complete, "{space}");
+        assert_eq!(found.counts, cosets.counts, "{space}");
+        assert_eq!((found.states, found.inverse_closed), (cosets.states, cosets.inverse_closed), "{space}");
+        let run = RunDirectory::open_for_reading(&directory.path().join("lists")).unwrap();
+        assert_eq!(verify(&run, &LocalDisk).unwrap().layers, 2.min(found.counts.len() as u32), "{space}");
+    }
+}
+
+/// Counts by plain sets of words of labels. A step has for each cell the cell to which its piece goes.
+fn plain_counts(solved: Vec<usize>, steps: &[Vec<usize>]) -> Vec<u64> {
+    let mut layer = HashSet::from([solved]);
+    let mut seen = layer.clone();
+    let mut counts = Vec::new();
+    while !layer.is_empty() {
+        counts.push(layer.len() as u64);
+        let mut next = HashSet::new();
+        for word in &layer {
+            for images in steps {
+                let mut image = word.clone();
+                images.iter().zip(word).for_each(|(&to, &label)| image[to] = label);
+                next.insert(image);
+            }
+        }
+        layer = next.into_iter().filter(|word| seen.insert(word.clone())).collect();
+    }
+    counts
+}
+
+/// Writes a permutation in cycle notation, with points numbered from 1.
+fn cycles(images: &[usize]) -> String {
+    let mut left: Vec<bool> = vec![true; images.len()];
+    let mut text = String::new();
+    for start in 0..images.len() {
+        let mut cycle = Vec::new();
+        let mut at = start;
+        while std::mem::take(&mut left[at]) {
+            cycle.push((at + 1).to_string());
+            at = images[at];
+        }
+        if cycle.len() > 1 {
+            text += &format!("({})", cycle.join(","));
+        }
+    }
+    text
+}
+
+/// Random moves on a few cells, with random labels; some without inverses.
+#[test]
+fn random_puzzles_match_plain_search() {
+    let mut random = fastrand::Rng::with_seed(55);
+    let mut directed = 0;
+    for number in 0..60 {
+        let cells = random.usize(3..8);
+        let labels: Vec<usize> = (0..cells).map(|_| random.usize(0..cells)).collect();
+        let steps: Vec<Vec<usize>> = (0..random.usize(1..4))
+            .map(|_| {
+                let mut images: Vec<usize> = (0..cells).collect();
+                random.shuffle(&mut images);
+                images
+            })
+            .collect();
+        let is_identity = |images: &[usize]| images.iter().enumerate().all(|(from, &to)| from == to);
+        if steps.iter().any(|images| is_identity(images)) {
+            continue;
+        }
+        let metric = if random.bool() { "given" } else { "single" };
+        let mut text =
+            format!("name = \"random-{number}\"\nmetric = \"{metric}\"\ndegree = {cells}\n[moves]\n");
+        for (name, images) in steps.iter().enumerate() {
+            text += &format!("m{name} = \"{}\"\n", cycles(images));
+        }
+        let directory = tempdir().unwrap();
+        let path = directory.path().join("puzzle.toml");
+        fs::write(&path, &text).unwrap();
+        let list: Vec<String> = labels.iter().map(usize::to_string).collect();
+        let space = spec(path.to_str().unwrap(), None, Some(&list.join(",")));
+        let puzzle = space.source.puzzle(space.metric).unwrap();
+        let images = |m: &PuzzleMove| (0..cells).map(|cell| m.action.cells().apply(cell)).collect();
+        let steps: Vec<Vec<usize>> = puzzle.moves.iter().map(images).collect();
+        let found = listed(&space, &directory.path().join("run"));
+        assert_eq!(found.counts, plain_counts(labels, &steps), "{text}");
+        directed += u32::from(!found.inverse_closed);
+    }
+    assert!(directed > 5);
+}
+
+/// Interrupted at every depth, and with so little memory that states are spilled, a run ends with the same digest.
+#[test]
+fn interruptions_and_little_memory_change_nothing() {
+    let space = spec("3x3", Some(Metric::Multi), None);
+    let directory = tempdir().unwrap();
+    let whole = listed(&space, &directory.path().join("whole"));
+    let path = directory.path().join("parts");
+    for depth in 0..9 {
+        let part = Enumeration::new(space.clone()).lists().memory(100_000).max_depth(depth).directory(&path);
+        assert_eq!(part.run().unwrap().counts, whole.counts[..=depth as usize]);
+        // What a process that was killed leaves behind.
+        let next = path.join(format!("layers/d{:03}", depth + 1));
+        fs::create_dir_all(&next).unwrap();
+        for name in ["s00000.list", "s00001.list.tmp", "t00000.spill"] {
+            fs::write(next.join(name), "half").unwrap();
+        }
+    }
+    let parts = listed(&space, &path);
+    assert_eq!((parts.digest, parts.complete), (whole.digest, true));
+    assert!(!path.join("layers/d009").exists());
+}
+
+#[test]
+fn full_disk_ends_a_run_in_order() {
+    let space = spec("3x3", Some(Metric::Multi), None);
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("run");
+    Enumeration::new(space.clone()).lists().max_depth(3).directory(&path).run().unwrap();
+    let options = Options {
+        threads: 2,
+        kernel: fathom_engine::task::Kernel::Fastest,
+        max_depth: None,
+        memory_bytes: 1 << 30,
+        checkpoint_every: Options::CHECKPOINT_EVERY,
+    };
+    let mut run = RunDirectory::open(&path).unwrap();
+    let disk = LimitedDisk::new(path.clone(), 300_000);
+    let error =
+        search(&mut run, &disk, options, &Stop::default(), &fathom_engine::observer::Silent).unwrap_err();
+    let error = format!("{error:#}");
+    assert!(error.contains("no disk space is left at depth") && error.contains("fathom resume"), "{error}");
+    let depths = Summary::new(&run).unwrap().counts.len();
+    assert!((4..8).contains(&depths), "{depths}");
+    drop(run);
+    assert!(listed(&space, &path).complete);
+}
+
+#[test]
+fn damaged_and_foreign_files_are_refused() {
+    let space = spec("3x3", Some(Metric::Multi), None);
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("run");
+    let part = || Enumeration::new(space.clone()).lists().directory(&path);
+    part().max_depth(5).run().unwrap();
+    let file = path.join("layers/d005/s00003.list");
+    let good = fs::read(&file).unwrap();
+    let verified = || verify(&RunDirectory::open_for_reading(&path).unwrap(), &LocalDisk);
+    assert_eq!(verified().unwrap().layers, 2);
+    for at in [0, 20, 60, good.len() / 2, good.len() - 60, good.len() - 1] {
+        let mut damaged = good.clone();
+        damaged[at] ^= 1;
+        fs::write(&file, damaged).unwrap();
+        assert!(verified().is_err(), "byte {at}");
+        let error = format!("{:#}", part().run().unwrap_err());
+        assert!(error.contains("s00003.list"), "byte {at}: {error}");
+    }
+    fs::write(&file, &good[..good.len() - 1]).unwrap();
+    assert!(verified().is_err());
+    fs::copy(path.join("layers/d005/s00004.list"), &file).unwrap();
+    assert!(format!("{:#}", part().run().unwrap_err()).contains("shard is 4, expected 3"));
+    fs::write(&file, &good).unwrap();
+    assert!(part().run().unwrap().complete);
+}
+
+/// The counts of Rubik's cube are OEIS A080601 (half turns count as one move) and A080602; 4 x 4 has 24 moves.
+#[test]
+fn huge_spaces_have_first_depths() {
+    let directory = tempdir().unwrap();
+    let counts = |arguments: &[&str]| -> Vec<u64> {
+        let output =
+            fathom().args(arguments).args(["-q", "--json"]).current_dir(directory.path()).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", texts(&output).1);
+        let json: serde_json::Value = serde_json::from_str(&texts(&output).0).unwrap();
+        assert_eq!((json["representative_cosets"].is_null(), &json["complete"]), (true, &false.into()));
+        json["counts"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect()
+    };
+    assert_eq!(counts(&["run", "3x3x3", "--max-depth", "4"]), [1, 18, 243, 3240, 43239]);
+    assert_eq!(
+        counts(&["run", "3x3x3", "--metric", "single", "--max-depth", "4"]),
+        [1, 12, 114, 1068, 10011]
+    );
+    assert_eq!(counts(&["run", "4x4", "--max-depth", "1"]), [1, 24]);
+}
+
+/// Commands that need cosets say so, and write nothing.
+#[test]
+fn runs_by_lists_are_refused_in_words() {
+    let directory = tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        fathom().args(arguments).args(["-q"]).current_dir(directory.path()).output().unwrap()
+    };
+    assert!(run(&["run", "3x3", "--engine", "lists", "--dir", "r", "--max-depth", "3"]).status.success());
+    for (arguments, says) in [
+        (&["audit", "r"][..], "lists its states"),
+        (&["antipodes", "r"], "lists its states"),
+        (&["serve", "r", "--listen", "127.0.0.1:0"], "lists its states"),
+        (&["serve", "3x3", "--engine", "lists", "--listen", "127.0.0.1:0"], "--engine lists"),
+        (&["run", "3x3", "--engine", "lists", "--workers", "2"], "--engine lists"),
+        (&["run", "3x3", "--engine", "lists", "--keep", "two"], "--keep two"),
+        (&["run", "3x3", "--engine", "lists", "--inverse-classes"], "--inverse-classes"),
+        (&["run", "3x3x3"], "--max-depth or --disk-limit"),
+        (&["run", "3x3x3", "--engine", "cosets", "--max-depth", "3"], "too many"),
+    ] {
+        let output = run(arguments);
+        let (_, error) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(says), "{arguments:?}: {error}");
+    }
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+}
