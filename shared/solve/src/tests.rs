@@ -316,7 +316,7 @@ fn every_state_is_in_the_layer_of_its_distance() {
     assert_eq!(known.len(), states);
     for (number, known) in fathom_slow::one_in(10, known.values().enumerate()) {
         assert_eq!(
-            kept.depth_of(run.space.cosets().unwrap().word(&from_solved(&model, &known.element))).unwrap(),
+            kept.depth_of(&run.space.cosets().unwrap().word(&from_solved(&model, &known.element))).unwrap(),
             Some(known.distance)
         );
         if number % 997 == 0 {
