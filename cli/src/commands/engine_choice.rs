@@ -58,13 +58,8 @@ impl Lists {
     /// The reason, if states cannot be listed either, or the search could fill the disk.
     pub(crate) fn replace_cosets(self, args: &BeginArguments, error: Error) -> Result<()> {
         let Self::Allowed { is_bounded, .. } = self else { return Err(error) };
-        if args.need_cosets() || args.engine == Some(Engine::Cosets) {
+        if args.need_cosets() || args.engine == Some(Engine::Cosets) || !is_bounded {
             return Err(error);
-        }
-        if !is_bounded {
-            return Err(bad_input!(
-                "{error}; --max-depth or --disk-limit lists the states of the first depths"
-            ));
         }
         output::remark("the space cannot be cut into cosets; listing its states depth by depth");
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
 use crate::commands::engine_choice::Lists;
-use crate::commands::plan_search::planned;
+use crate::commands::plan_search::{planned, without_cosets};
 use crate::commands::run_server::is_same;
 use anyhow::{Context, Result};
 use fathom_command::activity::doing;
@@ -57,7 +57,7 @@ pub(crate) fn open_or_begin(
             let space = match space {
                 Ok(space) => space,
                 Err(error) => {
-                    lists.replace_cosets(args, bad_input!("{error}"))?;
+                    lists.replace_cosets(args, without_cosets(&error))?;
                     return begin_lists(&path, spec, None, args, store);
                 }
             };

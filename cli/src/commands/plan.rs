@@ -1,7 +1,7 @@
 //! `fathom plan`.
 
 use crate::arguments::PlanArguments;
-use crate::commands::plan_search::planned;
+use crate::commands::plan_search::{planned, without_cosets};
 use anyhow::Result;
 use fathom_command::bad_input;
 use fathom_command::exit::said_by_system;
@@ -20,7 +20,7 @@ use std::path::Path;
 
 pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     let spec = args.space.spec()?;
-    let space = spec.space()?;
+    let space = spec.space().map_err(|error| without_cosets(&error))?;
     if let Some(file) = &args.output
         && file.exists()
     {

@@ -4,11 +4,18 @@
 use anyhow::{Error, Result};
 use fathom_command::activity::doing;
 use fathom_command::bad_input;
-use fathom_engine::run::SpaceSpec;
+use fathom_engine::run::{RunError, SpaceSpec};
 use fathom_report::text::{grouped, many};
 use fathom_space::{Base, Plan, PlanError, Space};
 use indicatif::HumanBytes;
 use num_bigint::BigUint;
+
+const FIRST_DEPTHS: &str = "list the states of the first depths with 'fathom run' and --max-depth";
+
+/// Adds what is possible nevertheless to the reason why a puzzle cannot be cut into cosets.
+pub(crate) fn without_cosets(error: &RunError) -> Error {
+    bad_input!("{error}. You can also {FIRST_DEPTHS}")
+}
 
 /// Computes a plan. A terminal shows a message if planning takes more than a second.
 pub(crate) fn planned(
@@ -49,7 +56,8 @@ fn too_large(spec: &SpaceSpec, space: &Space) -> Error {
         );
     }
     let (states, symmetries) = (space.states(), space.symmetry_order());
-    let mut help = vec!["distinguish fewer pieces with --track or --labels".to_owned()];
+    let mut help =
+        vec![FIRST_DEPTHS.to_owned(), "distinguish fewer pieces with --track or --labels".to_owned()];
     let definition = spec.source.definition(spec.metric).ok();
     let orbits = definition.iter().flat_map(|definition| definition.orbits());
     let orbits: Vec<&str> = orbits.map(|orbit| orbit.name.as_str()).collect();

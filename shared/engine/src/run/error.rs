@@ -236,6 +236,8 @@ impl RunError {
             | Self::TooManyShards { .. }
             | Self::NoInverses { .. }
             | Self::AllLayersNeeded
+            | Self::Listed
+            | Self::ListsKeepTwo
             | Self::Memory { .. }
             | Self::NoRun { .. }
             | Self::Store { .. }
