@@ -273,7 +273,10 @@ impl RunDirectory {
             .iter()
             .try_fold(0_u64, |sum, layer| sum.checked_add(layer.states))
             .filter(|&visited| all.is_none_or(|all| visited <= all))
-            .context("run.db counts more states than the space has: do not use this run")?;
+            .with_context(|| {
+                let all = all.unwrap_or(u64::MAX);
+                format!("run.db counts more states than the {all} of the space: do not use this run")
+            })?;
         let is_complete = match &self.space {
             RunSpace::Cosets(_) => all == Some(visited),
             RunSpace::Lists(_) => self.journal.is_complete().context("cannot read run.db")?,

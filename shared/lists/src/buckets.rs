@@ -1,6 +1,7 @@
 //! The states that a thread has found, by shard: in memory, and in runs that were spilled to a file when memory
 //! was full.
 
+use crate::key::sort_distinct;
 use crate::{Key, ListSpace};
 use fathom_layer::{Disk, DiskFile, LayerError, open_regular};
 use std::fs::File;
@@ -57,10 +58,7 @@ impl<'a, K: Key> Buckets<'a, K> {
         if self.held < self.most {
             return Ok(());
         }
-        for states in &mut self.states {
-            states.sort_unstable();
-            states.dedup();
-        }
+        self.states.iter_mut().for_each(sort_distinct);
         self.held = self.states.iter().map(Vec::len).sum();
         if self.held > self.most / 2 { self.spill() } else { Ok(()) }
     }

@@ -1,5 +1,6 @@
 //! The first depths of a space, counted in memory.
 
+use crate::key::sort_distinct;
 use crate::{Key, ListSpace};
 
 /// Returns the number of states at each depth up to `depth`; `None` if they are more than `most` together.
@@ -13,15 +14,13 @@ pub fn first_depths<K: Key>(space: &ListSpace<K>, depth: u32, most: usize) -> Op
             space.successors(state, |found| next.push(found));
             // Most states are found several times.
             if next.len() > 8 * most {
-                next.sort_unstable();
-                next.dedup();
+                sort_distinct(&mut next);
                 if next.len() > most {
                     return None;
                 }
             }
         }
-        next.sort_unstable();
-        next.dedup();
+        sort_distinct(&mut next);
         next.retain(|state| layers.iter().all(|layer| layer.binary_search(state).is_err()));
         visited += next.len();
         if visited > most {

@@ -14,8 +14,10 @@ macro_rules! with_key {
             2 => $function::<u128>($($argument),*),
             3..=4 => $function::<[u64; 4]>($($argument),*),
             5..=8 => $function::<[u64; 8]>($($argument),*),
-            9..=32 => $function::<[u64; 32]>($($argument),*),
-            33..=128 => $function::<[u64; 128]>($($argument),*),
+            9..=16 => $function::<[u64; 16]>($($argument),*),
+            17..=32 => $function::<[u64; 32]>($($argument),*),
+            33..=64 => $function::<[u64; 64]>($($argument),*),
+            65..=128 => $function::<[u64; 128]>($($argument),*),
             _ => $function::<[u64; $crate::key::MAX_WORDS]>($($argument),*),
         }
     };
@@ -54,6 +56,20 @@ pub trait Key: Copy + Ord + Debug + Send + Sync + 'static {
     fn shard(&self, shards: u32) -> u32 {
         ((u128::from(self.hash()) * u128::from(shards)) >> 64) as u32
     }
+}
+
+/// Sorts states, and drops those that occur twice.
+pub fn sort_distinct<K: Key>(states: &mut Vec<K>) {
+    // Wide keys are not moved until their order is known.
+    const WIDE: usize = 8;
+    if K::WORDS <= WIDE {
+        states.sort_unstable();
+        return states.dedup();
+    }
+    let mut order: Vec<u32> = (0..states.len() as u32).collect();
+    order.sort_unstable_by(|&one, &other| states[one as usize].cmp(&states[other as usize]));
+    order.dedup_by(|one, other| states[*one as usize] == states[*other as usize]);
+    *states = order.into_iter().map(|number| states[number as usize]).collect();
 }
 
 impl Key for u64 {

@@ -2,6 +2,7 @@
 //! visited before.
 
 use crate::buckets::{Buckets, Found, RunReader};
+use crate::key::sort_distinct;
 use crate::list_file::{Identity, ListFile, ListWriter, Stream, Written};
 use crate::{Key, ListSpace};
 use fathom_layer::{Digest, Disk, LayerError};
@@ -181,8 +182,7 @@ fn merge<K: Key>(
                 }
                 runs.extend(found.runs(layer.space, shard)?);
             }
-            states.sort_unstable();
-            states.dedup();
+            sort_distinct(&mut states);
             written.push((shard, write_shard(layer, disk, progress, shard, &states, runs)?));
         }
     })?;
