@@ -2,7 +2,7 @@
 
 use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
 use crate::commands::engine_choice::Lists;
-use crate::commands::plan_search::{planned, without_cosets};
+use crate::commands::plan_search::{can_be_listed, planned, without_cosets};
 use crate::commands::run_server::is_same;
 use anyhow::{Context, Result};
 use fathom_command::activity::doing;
@@ -56,8 +56,9 @@ pub(crate) fn open_or_begin(
         Found::Nothing => {
             let space = match space {
                 Ok(space) => space,
+                Err(error) if !can_be_listed(&error) => return Err(error.into()),
                 Err(error) => {
-                    lists.replace_cosets(args, without_cosets(&error))?;
+                    lists.replace_cosets(args, without_cosets(error))?;
                     return begin_lists(&path, spec, None, args, store);
                 }
             };

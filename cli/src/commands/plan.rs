@@ -20,7 +20,7 @@ use std::path::Path;
 
 pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     let spec = args.space.spec()?;
-    let space = spec.space().map_err(|error| without_cosets(&error))?;
+    let space = spec.space().map_err(without_cosets)?;
     if let Some(file) = &args.output
         && file.exists()
     {

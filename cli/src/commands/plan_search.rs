@@ -5,16 +5,32 @@ use anyhow::{Error, Result};
 use fathom_command::activity::doing;
 use fathom_command::bad_input;
 use fathom_engine::run::{RunError, SpaceSpec};
+use fathom_puzzle::SourceError;
 use fathom_report::text::{grouped, many};
-use fathom_space::{Base, Plan, PlanError, Space};
+use fathom_space::{Base, Plan, PlanError, Space, SpaceError};
 use indicatif::HumanBytes;
 use num_bigint::BigUint;
 
 const FIRST_DEPTHS: &str = "list the states of the first depths with 'fathom run' and --max-depth";
 
+/// Returns whether a space that cannot be cut into cosets can be listed.
+pub(crate) fn can_be_listed(error: &RunError) -> bool {
+    use SpaceError::{GuardedOneWay, TooManyLetters, Uncounted, UnknownGroup};
+    match error {
+        RunError::Puzzle(SourceError::TooManyCells { .. }) => true,
+        RunError::Space(error) => {
+            matches!(error, GuardedOneWay(_) | TooManyLetters { .. } | Uncounted { .. } | UnknownGroup { .. })
+        }
+        _ => false,
+    }
+}
+
 /// Adds what is possible nevertheless to the reason why a puzzle cannot be cut into cosets.
-pub(crate) fn without_cosets(error: &RunError) -> Error {
-    bad_input!("{error}. You can also {FIRST_DEPTHS}")
+pub(crate) fn without_cosets(error: RunError) -> Error {
+    match can_be_listed(&error) {
+        true => bad_input!("{error}. You can also {FIRST_DEPTHS}"),
+        false => error.into(),
+    }
 }
 
 /// Computes a plan. A terminal shows a message if planning takes more than a second.

@@ -246,7 +246,6 @@ fn runs_by_lists_are_refused_in_words() {
     for (arguments, says) in [
         (&["audit", "r"][..], "lists its states"),
         (&["antipodes", "r"], "lists its states"),
-        (&["serve", "r", "--listen", "127.0.0.1:0"], "lists its states"),
         (&["serve", "3x3", "--engine", "lists", "--listen", "127.0.0.1:0"], "--engine lists"),
         (&["run", "3x3", "--engine", "lists", "--workers", "2"], "--engine lists"),
         (&["run", "3x3", "--engine", "lists", "--keep", "two"], "--keep two"),
