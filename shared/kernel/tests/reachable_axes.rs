@@ -118,7 +118,7 @@ fn cuts(space: &Space, orbits: &[(usize, u16)]) -> Vec<(Vec<u8>, Vec<AxisView>)>
         for (of_piece, views) in cuts {
             let first = of_piece.iter().max().map_or(0, |&colour: &u8| colour + 1);
             let labels = &space.labels().of_pieces()[of_piece.len()..][..cells];
-            let own = |view| move |colour| AxisView(vec![Component { colour, view }]);
+            let own = |view| move |colour| AxisView::from(vec![Component { colour, view }]);
             let smallest = *labels.iter().min().unwrap();
             let split: Vec<u8> = labels.iter().map(|label| label - smallest + first).collect();
             let colours = first..=*split.iter().max().unwrap();
@@ -136,8 +136,8 @@ fn cuts(space: &Space, orbits: &[(usize, u16)]) -> Vec<(Vec<u8>, Vec<AxisView>)>
         cuts = next;
     }
     let joined = |(of_piece, views): &(Vec<u8>, Vec<AxisView>)| {
-        let all = views.iter().flat_map(|view| view.0.iter().copied()).collect();
-        (views.len() > 1).then(|| (of_piece.clone(), vec![AxisView(all)]))
+        let all = views.iter().flat_map(|view| view.components.iter().copied()).collect();
+        (views.len() > 1).then(|| (of_piece.clone(), vec![AxisView::from(all)]))
     };
     let joined: Vec<_> = cuts.iter().filter_map(joined).collect();
     cuts.extend(joined);

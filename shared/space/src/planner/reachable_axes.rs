@@ -277,7 +277,7 @@ impl<'a> Search<'a> {
                     let labels = space.labels();
                     let label = |cell: usize| labels.of_pieces()[cell];
                     let is_one = cells.iter().all(|&cell| label(cell) == label(cells[0]));
-                    let mut view = |view| views.push(AxisView(vec![Component { colour: next, view }]));
+                    let mut view = |view| views.push(vec![Component { colour: next, view }].into());
                     let turning = if set.turns { choice.turning } else { Turning::InPattern };
                     match (turning, is_one) {
                         (Turning::InPattern, true) => {}
@@ -301,7 +301,7 @@ impl<'a> Search<'a> {
         }
         let turned: Vec<u8> = views
             .iter()
-            .flat_map(|view| &view.0)
+            .flat_map(|view| &view.components)
             .filter(|component| component.view.has_orientations())
             .map(|component| component.colour)
             .collect();
@@ -492,11 +492,11 @@ fn joined(
     actions: &[(Vec<u8>, usize)],
 ) -> Vec<AxisView> {
     let axis_of = |number: usize| {
-        let is_in = |(axis, _): &(AxisView, usize)| axis.0.contains(&first[number].0[0]);
+        let is_in = |(axis, _): &(AxisView, usize)| axis.components.contains(&first[number].components[0]);
         axes.iter().position(is_in).expect("all components stay")
     };
     let some_first = |axis: usize| {
-        let is_in = |view: &AxisView| axes[axis].0.0.contains(&view.0[0]);
+        let is_in = |view: &AxisView| axes[axis].0.components.contains(&view.components[0]);
         first.iter().position(is_in).expect("axes are made of what there was at first")
     };
     let (a, b) = (some_first(i), some_first(j));
@@ -510,10 +510,10 @@ fn joined(
     for number in 0..axes.len() {
         let members = (0..axes.len()).filter(|&axis| class[axis] == number);
         let mut components: Vec<Component> =
-            members.flat_map(|axis| axes[axis].0.0.iter().copied()).collect();
+            members.flat_map(|axis| axes[axis].0.components.iter().copied()).collect();
         components.sort_unstable();
         if !components.is_empty() {
-            views.push(AxisView(components));
+            views.push(components.into());
         }
     }
     views
@@ -525,8 +525,8 @@ fn joined(
 fn order(axes: &mut [(AxisView, usize)]) {
     const SHORT: usize = 12;
     let rank = |(view, length): &(AxisView, usize)| {
-        let has_blocks = view.0.iter().any(|component| component.view.has_orientations())
-            && view.0.iter().any(|component| component.view.has_pieces());
+        let has_blocks = view.components.iter().any(|component| component.view.has_orientations())
+            && view.components.iter().any(|component| component.view.has_pieces());
         match *length {
             SHORT..=64 => (3, *length),
             65.. if has_blocks => (2, *length),
