@@ -314,7 +314,13 @@ pub fn dense_pull_time(shape: &Shape, engine: SimdLevel) -> Option<Duration> {
     let maps: Vec<AxisMap> =
         shape.lengths().iter().map(|&length| AxisMap::new((0..length).rev().collect())).collect();
     let mut target: Vec<u8> = (0..axes as u8).collect();
-    let kept = Transform { target: target.clone(), maps: (0..axes as u32).collect(), ..Transform::default() };
+    let summands = 0..shape.summands();
+    let kept = Transform {
+        target: target.clone(),
+        maps: summands.clone().flat_map(|_| 0..axes as u32).collect(),
+        summands: summands.collect(),
+        odd: false,
+    };
     // If the last axis has the same length as another, moves can exchange the two. Half of the pulls that are
     // measured do so.
     let equal = shape.lengths()[..axes - 1].iter().position(|&length| length == shape.lengths()[axes - 1]);

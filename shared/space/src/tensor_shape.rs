@@ -126,6 +126,11 @@ impl Shape {
         })
     }
 
+    /// Returns whether the tensor is neither a direct sum nor cut into blocks.
+    pub fn is_whole(&self) -> bool {
+        self.summands == 1 && self.blocks == 1
+    }
+
     /// Returns the number of summands; 1 unless the tensor is a direct sum.
     #[inline]
     pub fn summands(&self) -> u32 {

@@ -37,7 +37,7 @@ const FEW_ROWS: u32 = 16;
 /// Returns whether the kernel fits the rows of a shape.
 pub(super) fn fits(shape: &Shape) -> bool {
     let is_long = shape.row_bits() as usize > SIZE && shape.odd().is_none();
-    shape.blocks() == 1 && is_long && shape.rows() > FEW_ROWS
+    shape.is_whole() && is_long && shape.rows() > FEW_ROWS
 }
 
 /// The kernel of long rows, for the instructions of a vector.
