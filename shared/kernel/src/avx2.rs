@@ -3,9 +3,10 @@
 //! Four kernels share the shapes:
 //! - `planes`: byte planes, for at least two axes with at most 32 entries each, also halved ones;
 //! - `words`: rows of 33 to 64 bits, and halved rows, of tensors with longer axes;
-//! - `long`: longer rows, if there are enough of them to fill squares of 64 x 64 bits;
+//! - `long`: longer rows, if there are enough of them to fill squares of 64 x 64 bits or they have at most
+//!   2,048 bits;
 //! - the portable kernel, compiled for AVX2, for all others: last axes that are cut into blocks, rows of up
-//!   to 32 bits along longer axes, and few long rows. The compiler may use vectors of 32 bytes there. All hot
+//!   to 32 bits along longer axes, and few rows that are very long. The compiler may use vectors of 32 bytes there. All hot
 //!   code of the portable kernel is marked `#[inline(always)]`, so that it is compiled a second time here.
 //!
 //! The first three are written with the vector operations of `vector`, so that other instruction sets with
@@ -19,6 +20,7 @@ mod blocks;
 mod exchange;
 mod half_axis;
 mod long;
+mod picks;
 mod planes;
 mod rows;
 mod square;

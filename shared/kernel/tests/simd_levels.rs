@@ -138,15 +138,17 @@ fn step(shape: Shape) -> impl Strategy<Value = PullStep> {
         let packed_row = u64::from(shape.row_bytes()) * 8;
         bits.into_iter().map(|bit| (bit / row * packed_row + bit % row) as u32).collect()
     });
-    (target, maps, becomes, source, any::<bool>()).prop_map(move |(target, maps, becomes, source, odd)| PullStep {
-        transform: Transform {
-            target,
-            maps: (0..maps.len() as u32).collect(),
-            summands: if summands > 1 { becomes } else { Vec::new() },
-            odd: odd && halved,
-        },
-        maps,
-        source,
+    (target, maps, becomes, source, any::<bool>()).prop_map(move |(target, maps, becomes, source, odd)| {
+        PullStep {
+            transform: Transform {
+                target,
+                maps: (0..maps.len() as u32).collect(),
+                summands: if summands > 1 { becomes } else { Vec::new() },
+                odd: odd && halved,
+            },
+            maps,
+            source,
+        }
     })
 }
 
@@ -221,7 +223,8 @@ fn cases() -> impl Strategy<Value = (Shape, Vec<PullStep>, BTreeSet<u32>)> {
     let halved = HALVED.iter().map(|lengths| Shape::halved(lengths));
     let blocked = BLOCKED.iter().map(|&(lengths, row)| Shape::blocked(lengths, row));
     let sums = SUMS.iter().map(|&(lengths, summands)| Shape::sum(lengths, summands));
-    let shapes: Vec<Shape> = plain.chain(halved).chain(blocked).chain(sums).map(|shape| shape.expect("small")).collect();
+    let shapes: Vec<Shape> =
+        plain.chain(halved).chain(blocked).chain(sums).map(|shape| shape.expect("small")).collect();
     proptest::sample::select(shapes).prop_flat_map(|shape| {
         let known = step(shape.clone()).prop_map(|step| step.source);
         (Just(shape.clone()), proptest::collection::vec(step(shape), 1..4), known)

@@ -554,7 +554,10 @@ impl Colouring {
         let images: Box<[u8]> = views.iter().map(axis).collect::<Option<_>>()?;
         let image_of = |axis: usize| &views[usize::from(images[axis])];
         let ties_stay = |(number, one): (usize, &AxisView)| {
-            views.iter().zip(0..).all(|(other, to)| (one.tie == other.tie) == (image_of(number).tie == image_of(to).tie))
+            views
+                .iter()
+                .zip(0..)
+                .all(|(other, to)| (one.tie == other.tie) == (image_of(number).tie == image_of(to).tie))
                 && one.tie.is_none() == image_of(number).tie.is_none()
         };
         views.iter().enumerate().all(ties_stay).then_some(images)

@@ -39,7 +39,10 @@ impl Transform {
     /// the numbers of the maps along its axes.
     pub fn of_summands(&self) -> impl Iterator<Item = (u32, u32, &[u32])> {
         let to = |number: u32| self.summands.get(number as usize).copied().unwrap_or(number);
-        self.maps.chunks_exact(self.target.len()).zip(0..).map(move |(maps, number)| (number, to(number), maps))
+        self.maps
+            .chunks_exact(self.target.len())
+            .zip(0..)
+            .map(move |(maps, number)| (number, to(number), maps))
     }
 }
 
@@ -215,7 +218,8 @@ impl<'g> Transforms<'g> {
     /// If the move is not possible there, so that the arrival has no source.
     pub fn of_move(&mut self, coset: CosetId, mv: usize, transform: &mut Transform) {
         let (source, symmetry) = self.graph.source(coset, mv).expect("the move can be made");
-        let entries = self.number_of(coset, mv).map(|number| number * self.entries..(number + 1) * self.entries);
+        let entries =
+            self.number_of(coset, mv).map(|number| number * self.entries..(number + 1) * self.entries);
         if let Some(known) = entries.clone().and_then(|entries| self.of_arrivals.get(entries))
             && known[0] != UNKNOWN
         {

@@ -149,7 +149,8 @@ fn transforms_are_independent_of_map_limit() {
                     }
                 }
                 let [some, few] = &limited;
-                assert!(some.bytes() <= LIMIT && few.maps().len() <= graph.shape().lengths().len(), "{word}");
+                let of_one = graph.shape().lengths().len() * graph.shape().summands() as usize;
+                assert!(some.bytes() <= LIMIT && few.maps().len() <= of_one, "{word}");
             };
             moves.for_each(|mv| compare(&|transforms, transform| transforms.of_move(coset, mv, transform)));
             graph.stabiliser(coset).for_each(|symmetry| {

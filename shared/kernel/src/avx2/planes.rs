@@ -341,7 +341,7 @@ fn to(planes: &mut Planes) -> To<'_> {
 }
 
 /// Makes the entry of an axis map, unless it exists.
-fn entry<T>(entries: &mut Vec<Option<T>>, number: u32, make: impl FnOnce() -> T) {
+pub(super) fn entry<T>(entries: &mut Vec<Option<T>>, number: u32, make: impl FnOnce() -> T) {
     let number = number as usize;
     if entries.len() <= number {
         entries.resize_with(number + 1, || None);
@@ -350,7 +350,7 @@ fn entry<T>(entries: &mut Vec<Option<T>>, number: u32, make: impl FnOnce() -> T)
 }
 
 /// Returns the entry of an axis map.
-fn made<T>(entries: &[Option<T>], number: u32) -> &T {
+pub(super) fn made<T>(entries: &[Option<T>], number: u32) -> &T {
     entries[number as usize].as_ref().expect("it was made")
 }
 

@@ -66,8 +66,12 @@ pub(super) fn axes(
         let Some(tie) = view.tie else {
             let words = list(view)?;
             let class = words.len();
-            axes[number] =
-                Some(ReachableAxis { view: view.clone(), form: form(view)?, list: List::new(words, class), class });
+            axes[number] = Some(ReachableAxis {
+                view: view.clone(),
+                form: form(view)?,
+                list: List::new(words, class),
+                class,
+            });
             continue;
         };
         let tied: Vec<usize> = (number..views.len()).filter(|&axis| views[axis].tie == Some(tie)).collect();
@@ -80,9 +84,12 @@ pub(super) fn axes(
             let class = classes[0].len();
             let list = List::new(classes.concat(), class);
             // Classes are numbered anew, in the order of the list.
-            let renumbered = |of: u8| list.number(classes[usize::from(of)][0]).map(|word| (word as usize / class) as u8);
+            let renumbered =
+                |of: u8| list.number(classes[usize::from(of)][0]).map(|word| (word as usize / class) as u8);
             let number = tied.iter().position(|&other| other == axis).expect("the axis is tied");
-            combined.iter_mut().for_each(|of| of[number] = renumbered(of[number]).expect("a word of the axis"));
+            combined
+                .iter_mut()
+                .for_each(|of| of[number] = renumbered(of[number]).expect("a word of the axis"));
             axes[axis] = Some(ReachableAxis { view: views[axis].clone(), form, list, class });
         }
         if summands.len() * combined.len() > Summands::MAX {
@@ -155,4 +162,38 @@ fn classes(combinations: &[Vec<u128>]) -> Option<(Vec<Classes>, Vec<Vec<u8>>)> {
     let combined: BTreeSet<Vec<u8>> = combinations.iter().map(of).collect();
     let words: usize = of_axes.iter().map(|classes| classes[0].len()).product();
     (words * combined.len() == combinations.len()).then(|| (of_axes, combined.into_iter().collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted((of_axes, combined): (Vec<Classes>, Vec<Vec<u8>>)) -> (Vec<Vec<Vec<u128>>>, usize) {
+        let sorted = |mut classes: Classes| {
+            classes.iter_mut().for_each(|class| class.sort_unstable());
+            classes.sort_unstable();
+            classes
+        };
+        (of_axes.into_iter().map(sorted).collect(), combined.len())
+    }
+
+    /// Words with an even sum; pairs of different words; pairs that no group permutes transitively.
+    #[test]
+    fn classes_are_words_with_equal_partners() {
+        let words = |length: u128| {
+            (0..length * length * 2).map(move |n| vec![n % length, n / length % length, n / length / length])
+        };
+        let even: Vec<Vec<u128>> = words(4).filter(|word| word.iter().sum::<u128>() % 2 == 0).collect();
+        let halves = vec![vec![0, 2], vec![1, 3]];
+        let expected = vec![halves.clone(), halves, vec![vec![0], vec![1]]];
+        assert_eq!(sorted(classes(&even).unwrap()), (expected, 4));
+        let pairs = |length: u128| (0..length * length).map(move |n| vec![n % length, n / length]);
+        let different: Vec<Vec<u128>> = pairs(4).filter(|word| word[0] != word[1]).collect();
+        let single: Vec<Vec<u128>> = (0..4).map(|word| vec![word]).collect();
+        assert_eq!(sorted(classes(&different).unwrap()), (vec![single.clone(), single], 12));
+        let all: Vec<Vec<u128>> = pairs(3).collect();
+        assert_eq!(sorted(classes(&all).unwrap()), (vec![vec![vec![0, 1, 2]]; 2], 1));
+        let unequal: Vec<Vec<u128>> = pairs(3).filter(|word| (word[0] == 0) == (word[1] == 0)).collect();
+        assert_eq!(classes(&unequal), None);
+    }
 }

@@ -121,7 +121,9 @@ pub fn fixed_by(transforms: &Transforms<'_>, transform: &Transform, found: &mut 
     let positions = transforms.graph().shape().summand_positions();
     for (summand, to, maps) in transform.of_summands() {
         if summand == to {
-            fixed_in_summand(transforms, maps, transform, &mut |position| found(summand * positions + position));
+            fixed_in_summand(transforms, maps, transform, &mut |position| {
+                found(summand * positions + position)
+            });
         }
     }
 }

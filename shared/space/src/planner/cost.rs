@@ -36,8 +36,8 @@ pub(super) struct CostModel {
     pub(super) fastest_bit: f64,
     /// Time to compute a byte of a map.
     pub(super) map_byte: f64,
-    /// Time to compute an entry of a map along an axis of reachable words, and the number of such maps of an
-    /// axis.
+    /// Time to compute an entry of a map along an axis of reachable words, and the least number of such maps
+    /// of an axis.
     pub(super) map_entry: f64,
     pub(super) maps: f64,
     /// Time that planning may take for each word of the space.

@@ -11,9 +11,9 @@
 
 use super::cost::CostModel;
 use super::{Candidate, Plan};
-use crate::axis::{AxisView, Component, View};
+use crate::axis::{AxisView, Component, Part, View};
 use crate::cells::Cell;
-use crate::colouring::PatternStabiliser;
+use crate::colouring::{PatternStabiliser, ReachableAxis};
 use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell as Shared, RefCell};
@@ -396,7 +396,19 @@ impl<'a> Search<'a> {
             let pull = self.model.pull * f64::from(shape.summands())
                 + self.model.listed_transform
                 + f64::from(shape.rows()) * row;
-            let nanoseconds = self.model.search(pulls, cosets, symmetries, pull, f64::from(shape.packed_bytes()));
+            let search = self.model.search(pulls, cosets, symmetries, pull, f64::from(shape.packed_bytes()));
+            // Each way to move and turn the pieces of an axis is a map, but no pull needs more than one.
+            let maps = |axis: &ReachableAxis| {
+                let ways = |part: &Part| {
+                    let orders: f64 = (1..=part.places).map(|place| place as f64).product();
+                    orders * f64::from(part.turns).powf(part.places as f64)
+                };
+                let maps =
+                    axis.form.parts().iter().map(ways).product::<f64>().min(pulls).max(self.model.maps);
+                maps * axis.list.words().len() as f64 * self.model.map_entry
+            };
+            let axes = colouring.reached_axes().expect("the axes are of reachable words");
+            let nanoseconds = unused + axes.iter().map(maps).sum::<f64>() + search;
             (colouring, nanoseconds)
         };
         let tied = ties(&joined, &apart, &actions).into_iter().filter_map(|views| {
@@ -404,10 +416,9 @@ impl<'a> Search<'a> {
             with_axes(&in_order(views, &colouring.lengths()))
         });
         let whole = (start(entries) + least < self.limit).then(|| with_axes(&joined)).flatten();
-        let best = whole.into_iter().chain(tied).map(cost).min_by(|(_, one), (_, other)| one.total_cmp(other));
+        let best =
+            whole.into_iter().chain(tied).map(cost).min_by(|(_, one), (_, other)| one.total_cmp(other));
         let (colouring, nanoseconds) = best?;
-        let words: usize = colouring.reached_axes()?.iter().map(|axis| axis.list.words().len()).sum();
-        let nanoseconds = start(words as f64) + nanoseconds;
         let made = Some((colouring, hidden.patterns().clone()));
         (nanoseconds < self.limit).then_some(Candidate { of_piece, made, nanoseconds, is_counted: true })
     }
@@ -439,8 +450,7 @@ fn ties(joined: &[AxisView], apart: &[AxisView], actions: &[(Vec<u8>, usize)]) -
         }
         (views.len() > joined.len()).then_some(views)
     };
-    let mut ways: Vec<Vec<AxisView>> =
-        [tie(&|axis| axis as u8), tie(&orbit)].into_iter().flatten().collect();
+    let mut ways: Vec<Vec<AxisView>> = [tie(&|axis| axis as u8), tie(&orbit)].into_iter().flatten().collect();
     ways.dedup();
     ways
 }
