@@ -371,8 +371,8 @@ impl<'a> Search<'a> {
         let start = |entries: f64| self.model.maps * entries * self.model.map_entry + unused;
         let entries: f64 = axes.iter().map(|&(_, length)| length as f64).sum();
         let bits: f64 = axes.iter().map(|&(_, length)| length as f64).product();
-        // Rows of up to 32 bits are pulled fastest.
-        let pull = self.model.pull + self.model.listed_transform + bits / 32.0 * self.model.row_32;
+        // Rows of 32 bits are pulled fastest.
+        let pull = self.model.pull + self.model.listed_transform + bits / 32.0 * self.model.row_in_planes;
         let least = self.model.search(pulls, cosets, symmetries, pull, bits / 8.0);
         let joined: Vec<AxisView> = axes.into_iter().map(|(view, _)| view).collect();
         let words = |view: &AxisView, form: &_| {
@@ -385,8 +385,11 @@ impl<'a> Search<'a> {
             (shape.packed_bytes() <= Plan::MAX_COSET_BYTES).then_some((colouring, shape))
         };
         let cost = |(colouring, shape): (Colouring, Shape)| {
+            let lengths = shape.lengths();
+            let in_planes =
+                shape.blocks() == 1 && lengths.len() > 1 && lengths.iter().all(|&length| length <= 32);
             let row = match (shape.row_bits(), shape.blocks()) {
-                (0..=32, 1) if shape.summands() > 1 => self.model.row_of_a_summand,
+                _ if in_planes => self.model.row_in_planes,
                 (0..=32, 1) => self.model.row_32,
                 (33..=64, 1) => self.model.row_64,
                 (0..=32, _) => self.model.block_32,
