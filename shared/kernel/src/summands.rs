@@ -70,12 +70,10 @@ fn part<'a>(bits: Bits<'a>, summand: usize, bytes: usize, sparse: &'a mut Vec<u8
         Bits::Dense(packed) => Bits::Dense(&packed[summand * bytes..][..bytes + SLACK_BYTES]),
         Bits::Sparse(positions) => {
             let (start, length) = ((summand * bytes * 8) as u32, (bytes * 8) as u32);
+            let first = positions.as_chunks::<4>().0.partition_point(|&at| u32::from_le_bytes(at) < start);
+            let here = Bits::positions(&positions[4 * first..]).map(|position| position - start);
             sparse.clear();
-            for position in Bits::positions(positions) {
-                if position.wrapping_sub(start) < length {
-                    sparse.extend((position - start).to_le_bytes());
-                }
-            }
+            sparse.extend(here.take_while(|&position| position < length).flat_map(u32::to_le_bytes));
             if sparse.is_empty() { Bits::Empty } else { Bits::Sparse(sparse) }
         }
     }

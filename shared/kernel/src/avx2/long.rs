@@ -112,9 +112,9 @@ impl<V: Slot> Long<V> {
         let picks = made(picks, number);
         let row_bytes = shape.row_bytes() as usize;
         for (&source, &target) in walk.source.iter().zip(&walk.target) {
-            let row = &packed[source as usize * row_bytes..][..row_bytes];
+            let packed = &packed[source as usize * row_bytes..];
             let words = &mut words[target as usize * *row_words..][..*row_words];
-            Self::work(Pick { row, picks, words });
+            Self::work(Pick { packed, row_bytes, picks, words });
         }
     }
 

@@ -1,11 +1,11 @@
 //! Rows of 65 to 2,048 bits of tensors with few rows: each bit of the target is picked from the source.
 //!
 //! For 32 bits of the target, the bytes of the source that have them are gathered by shuffles, one for each 16
-//! bytes of the row. A shuffle yields zero for the bytes that are not among its own: these get an index with
-//! the highest bit set. The bit of each byte is then tested, and the tests of 32 bytes are 32 bits of the
+//! bytes of the row. Which of them has the right byte depends on the upper half of the byte's number: each bit
+//! of it halves the vectors. The bit of each byte is then tested, and the tests of 32 bytes are 32 bits of the
 //! target.
 //!
-//! Cost of 32 bits of the target: four vector operations for each 16 bytes of a row, and three.
+//! Cost of 32 bits of the target: two vector operations for each 16 bytes of a row, and a few.
 
 use super::vector::{LANE, Slot, Work};
 
@@ -42,7 +42,9 @@ impl Picks {
 
 /// Adds a row with its bits permuted to another.
 pub(super) struct Pick<'a> {
-    pub(super) row: &'a [u8],
+    /// The source, from the row on.
+    pub(super) packed: &'a [u8],
+    pub(super) row_bytes: usize,
     pub(super) picks: &'a [Picks],
     pub(super) words: &'a mut [u64],
 }
@@ -52,24 +54,57 @@ impl Work for Pick<'_> {
 
     #[inline(always)]
     unsafe fn run<V: Slot>(self) {
-        let Self { row, picks, words } = self;
-        let mut bytes = [0; MAX_BYTES];
-        bytes[..row.len()].copy_from_slice(row);
-        let pieces = &bytes.as_chunks::<LANE>().0[..row.len().div_ceil(LANE)];
-        for (number, Picks { bytes, bits, valid }) in picks.iter().enumerate() {
-            // SAFETY: the arrays have the bytes that are loaded, and the caller of `compiled` has promised the
-            // instructions.
-            let (index, bits, most) =
-                unsafe { (V::load(bytes.as_ptr()), V::load(bits.as_ptr()), V::splat(0x70)) };
-            let picked = pieces.iter().zip(0_u8..).map(|(piece, number)| {
-                // SAFETY: as above.
-                let (piece, start) =
-                    unsafe { (V::load_copies(piece.as_ptr()), V::splat(number * LANE as u8)) };
-                piece.shuffle(index.xor(start).plus(most))
-            });
-            let picked = picked.fold(bits.xor(bits), V::or);
-            let image = picked.and(bits).equal(bits) & valid;
-            words[number / 2] |= u64::from(image) << (number % 2 * BITS);
+        // SAFETY: as the caller promises.
+        unsafe {
+            match self.row_bytes.div_ceil(LANE) {
+                ..=2 => pick::<V, 2>(self),
+                3..=4 => pick::<V, 4>(self),
+                5..=8 => pick::<V, 8>(self),
+                _ => pick::<V, 16>(self),
+            }
         }
+    }
+}
+
+/// # Safety
+/// The processor must have the instructions.
+#[inline(always)]
+unsafe fn pick<V: Slot, const PIECES: usize>(work: Pick<'_>) {
+    let Pick { packed, row_bytes, picks, words } = work;
+    assert!(row_bytes <= PIECES * LANE && picks.len() <= 2 * words.len());
+    let mut end = [0; MAX_BYTES];
+    let row = if packed.len() >= PIECES * LANE {
+        packed.as_ptr()
+    } else {
+        end[..packed.len()].copy_from_slice(packed);
+        end.as_ptr()
+    };
+    for (number, Picks { bytes, bits, valid }) in picks.iter().enumerate() {
+        // SAFETY: the pieces were compared with the source or with `end`, the arrays are as long as a vector,
+        // and the caller promises the instructions.
+        let (index, bits, mut pieces) = unsafe {
+            let index = V::load(bytes.as_ptr());
+            let low = index.and(V::splat(LANE as u8 - 1));
+            let piece = |piece: usize| V::load_copies(row.add(piece * LANE)).shuffle(low);
+            (index, V::load(bits.as_ptr()), std::array::from_fn::<V, PIECES, _>(piece))
+        };
+        let mut halve = |left: usize, by: V| {
+            for piece in 0..left {
+                pieces[piece] = pieces[2 * piece + 1].select(pieces[2 * piece], by);
+            }
+        };
+        // The highest bit of each byte decides.
+        halve(PIECES / 2, index.left::<3>());
+        if PIECES >= 4 {
+            halve(PIECES / 4, index.left::<2>());
+        }
+        if PIECES >= 8 {
+            halve(PIECES / 8, index.left::<1>());
+        }
+        if PIECES >= 16 {
+            halve(PIECES / 16, index);
+        }
+        let image = pieces[0].and(bits).equal(bits) & valid;
+        words[number / 2] |= u64::from(image) << (number % 2 * BITS);
     }
 }

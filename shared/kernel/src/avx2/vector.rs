@@ -109,8 +109,8 @@ pub(super) trait Slot: Vector {
     fn first_lanes(self, other: Self) -> Self;
     /// Returns the second lanes of both vectors.
     fn second_lanes(self, other: Self) -> Self;
-    /// Adds bytes; a sum above 255 is 255.
-    fn plus(self, other: Self) -> Self;
+    /// Returns the bytes of this vector where the highest bit of `by` is set, and those of `other` elsewhere.
+    fn select(self, other: Self, by: Self) -> Self;
     /// Returns the bytes that are equal in both vectors, as bits.
     fn equal(self, other: Self) -> u32;
 }
@@ -264,9 +264,9 @@ impl Slot for Avx2 {
     }
 
     #[inline(always)]
-    fn plus(self, other: Self) -> Self {
+    fn select(self, other: Self, by: Self) -> Self {
         // SAFETY: there is a vector, so the processor has the instructions.
-        unsafe { Self(_mm256_adds_epu8(self.0, other.0)) }
+        unsafe { Self(_mm256_blendv_epi8(other.0, self.0, by.0)) }
     }
 
     #[inline(always)]
