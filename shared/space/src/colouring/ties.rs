@@ -133,7 +133,7 @@ fn classes(combinations: &[Vec<u128>]) -> Option<(Vec<Classes>, Vec<Vec<u8>>)> {
     let axes = combinations[0].len();
     let mut of_axes = Vec::with_capacity(axes);
     let mut class_of: Vec<FxHashMap<u128, u8>> = vec![FxHashMap::default(); axes];
-    for axis in 0..axes {
+    for (axis, class_of) in class_of.iter_mut().enumerate() {
         // By word: the numbers of the combinations of other words with which the word occurs.
         let mut others: FxHashMap<Vec<u128>, u32> = FxHashMap::default();
         let mut together: FxHashMap<u128, BTreeSet<u32>> = FxHashMap::default();
@@ -152,7 +152,7 @@ fn classes(combinations: &[Vec<u128>]) -> Option<(Vec<Classes>, Vec<Vec<u8>>)> {
             return None;
         }
         for (words, number) in classes.iter().zip(0..=u8::MAX) {
-            class_of[axis].extend(words.iter().map(|&word| (word, number)));
+            class_of.extend(words.iter().map(|&word| (word, number)));
         }
         of_axes.push(classes);
     }

@@ -212,6 +212,9 @@ impl Leads {
     }
 }
 
+/// The frame to which an action leads, and the image of each class.
+type Images = (u16, Box<[u8]>);
+
 /// Finds the frames of all cosets.
 struct Finder<'g> {
     graph: &'g CosetGraph,
@@ -220,8 +223,8 @@ struct Finder<'g> {
     summands: Vec<Summands>,
     /// By axis and smallest word: the numbers of the frames.
     by_smallest: FxHashMap<(usize, u128), Vec<u16>>,
-    /// By the key of an action: the frame to which the action leads, and the image of each class.
-    known: FxHashMap<Box<[u8]>, (u16, Box<[u8]>)>,
+    /// By the key of an action.
+    known: FxHashMap<Box<[u8]>, Images>,
     /// By axis: whether all words with its pieces are reachable, so that the axis has a single frame.
     has_all: Vec<bool>,
     words: usize,
