@@ -208,6 +208,8 @@ class Space:
         """Finds the symmetries in use: they map colours to colours, axes to axes, and turn a colour's pieces alike."""
         of_label = np.zeros(len(self.shown), int)
         of_label[self.label] = plan["colouring"]
+        if any("~" in axis for axis in plan.get("axes", ())):
+            raise Bad("axes are tied, which this program does not read")
         self.reached, texts = "axes" in plan, plan.get("axes") or [f"{c}p" for c in range(max(plan["colouring"]) + 1)]
         self.axes = [[(int(part[:-1]), part[-1]) for part in axis.split()] for axis in texts]
         views, turning = [frozenset(axis) for axis in self.axes], [c for axis in self.axes for c, v in axis if v in "ob"]

@@ -95,7 +95,7 @@ pub fn harmless(shape: &Shape, stored: &Stored<'_>) {
     let is_mirrored = shape.lengths().iter().eq(shape.lengths().iter().rev());
     for target in [forth, back].into_iter().take(1 + usize::from(is_mirrored)) {
         let maps_of = (0..axes as u32).collect();
-        let transform = Transform { target, maps: maps_of, odd: false };
+        let transform = Transform { target, maps: maps_of, ..Transform::default() };
         for engine in SimdLevel::ALL {
             let Some(mut kernel) = engine.kernel(shape) else { continue };
             let kernel: &mut dyn Kernel = &mut *kernel;

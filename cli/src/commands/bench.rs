@@ -46,6 +46,7 @@ pub(super) const SEARCHES: [(&str, Metric); 5] = [
 
 #[derive(Serialize)]
 struct Bench {
+    level: &'static str,
     threads: usize,
     pulls: Vec<Pull>,
     rates: Vec<Rate>,
@@ -82,7 +83,8 @@ pub(crate) fn bench(args: &BenchArguments) -> Result<()> {
         .into_iter()
         .map(|(board, metric)| time_search(board, metric, threads, args.repeat, &root))
         .collect::<Result<_>>()?;
-    let bench = Bench { threads, pulls, rates, searches };
+    let level = SimdLevel::of_processor().as_str();
+    let bench = Bench { level, threads, pulls, rates, searches };
     match args.json {
         true => output::line(&serde_json::to_string(&bench)?),
         false => output::line(table(&bench, args.repeat).trim_end()),
@@ -165,7 +167,7 @@ fn table(bench: &Bench, repeat: u32) -> String {
     });
     let searches = text::plain(["space", "states", "median s", "fastest s", "10^6 states/s"], rows);
     format!(
-        "dense pull of one coset through one move, one thread\n\n{pulls}\ncosets of 24 x 24 x 24 x 24 and files, one thread\n\n{rates}\nwhole search, {} threads, files written and synced, {repeat} times\n\n{searches}",
-        bench.threads
+        "SIMD level of this processor: {}\n\ndense pull of one coset through one move, one thread\n\n{pulls}\ncosets of 24 x 24 x 24 x 24 and files, one thread\n\n{rates}\nwhole search, {} threads, files written and synced, {repeat} times\n\n{searches}",
+        bench.level, bench.threads
     )
 }

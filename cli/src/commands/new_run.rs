@@ -15,6 +15,7 @@ use fathom_engine::run::{RunPlan, RunSpace, SpaceSpec};
 use fathom_engine::search::Options;
 use fathom_engine::task::Kernel;
 use fathom_engine::watch;
+use fathom_kernel::SimdLevel;
 use fathom_kernel::reference::Distances;
 use fathom_layer::{Digest, LocalDisk, free_bytes};
 use fathom_report::text::many;
@@ -242,6 +243,13 @@ pub(crate) fn require_resources(
     path: &Path,
 ) -> Result<Option<Keep>> {
     options.kernel.engine(&plan.shape)?;
+    let [.., fastest] = SimdLevel::ALL;
+    if options.kernel == Kernel::Fastest && !fastest.is_supported() {
+        let (fastest, here) = (fastest.as_str(), SimdLevel::of_processor().as_str());
+        output::remark(&format!(
+            "this processor supports the kernel {here}, but not {fastest}, which is faster"
+        ));
+    }
     if options.kernel == Kernel::Reference {
         Distances::ranks(space, options.memory_bytes).map_err(|error| bad_input!("{error}"))?;
     }

@@ -107,6 +107,10 @@ fn space_text(estimate: &Estimate, spec: &SpaceSpec) -> String {
         }
     };
     let axes = estimate.axes.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ");
+    let axes = match estimate.summands {
+        1 => axes,
+        summands => format!("{summands} x ({axes})"),
+    };
     let reached = match &estimate.reached[..] {
         [] => String::new(),
         reached => format!(

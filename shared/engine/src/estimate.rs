@@ -56,6 +56,9 @@ pub struct Estimate {
     /// The lengths of the axes of a coset's tensor. If `reached` is empty, each colour is an axis, whose
     /// length is the number of its arrangements.
     pub axes: Vec<u32>,
+    /// The number of tensors with these axes of which that of a coset is the direct sum; 1 unless axes are
+    /// tied.
+    pub summands: u32,
     /// The properties that each axis holds, if axes have only the words that moves reach; empty if each
     /// colour is an axis of all its arrangements.
     pub reached: Vec<String>,
@@ -117,6 +120,7 @@ impl Estimate {
             told_apart: space.told_apart(),
             colouring: plan.colouring.of_pieces().to_vec(),
             axes: plan.shape.lengths().to_vec(),
+            summands: plan.shape.summands(),
             reached: plan.colouring.views().iter().map(ToString::to_string).collect(),
             symmetries: space.symmetry_order(),
             symmetries_are_all: space.has_all_symmetries(),
@@ -314,7 +318,13 @@ pub fn dense_pull_time(shape: &Shape, engine: SimdLevel) -> Option<Duration> {
     let maps: Vec<AxisMap> =
         shape.lengths().iter().map(|&length| AxisMap::new((0..length).rev().collect())).collect();
     let mut target: Vec<u8> = (0..axes as u8).collect();
-    let kept = Transform { target: target.clone(), maps: (0..axes as u32).collect(), odd: false };
+    let summands = 0..shape.summands();
+    let kept = Transform {
+        target: target.clone(),
+        maps: summands.clone().flat_map(|_| 0..axes as u32).collect(),
+        summands: summands.collect(),
+        odd: false,
+    };
     // If the last axis has the same length as another, moves can exchange the two. Half of the pulls that are
     // measured do so.
     let equal = shape.lengths()[..axes - 1].iter().position(|&length| length == shape.lengths()[axes - 1]);

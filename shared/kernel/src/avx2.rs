@@ -3,9 +3,10 @@
 //! Four kernels share the shapes:
 //! - `planes`: byte planes, for at least two axes with at most 32 entries each, also halved ones;
 //! - `words`: rows of 33 to 64 bits, and halved rows, of tensors with longer axes;
-//! - `long`: longer rows, if there are enough of them to fill squares of 64 x 64 bits;
+//! - `long`: longer rows, if there are enough of them to fill squares of 64 x 64 bits or they have at most
+//!   2,048 bits;
 //! - the portable kernel, compiled for AVX2, for all others: last axes that are cut into blocks, rows of up
-//!   to 32 bits along longer axes, and few long rows. The compiler may use vectors of 32 bytes there. All hot
+//!   to 32 bits along longer axes, and few rows that are very long. The compiler may use vectors of 32 bytes there. All hot
 //!   code of the portable kernel is marked `#[inline(always)]`, so that it is compiled a second time here.
 //!
 //! The first three are written with the vector operations of `vector`, so that other instruction sets with
@@ -19,6 +20,7 @@ mod blocks;
 mod exchange;
 mod half_axis;
 mod long;
+mod picks;
 mod planes;
 mod rows;
 mod square;
@@ -29,6 +31,7 @@ mod words;
 use crate::byte_planes;
 use crate::kernel::{Bits, Kernel};
 use crate::portable::Portable;
+use crate::summands::{Lent, of_summands};
 use crate::word::Word;
 use fathom_space::{AxisMap, Shape, Transform};
 use long::Long;
@@ -40,15 +43,16 @@ pub fn avx2(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     if !vector::has_avx2() {
         return None;
     }
+    let one = &shape.summand();
     Some(match shape.row_bits() {
         // SAFETY: the processor has the instructions.
-        _ if byte_planes::fits(shape) => Box::new(unsafe { BytePlanes::<vector::Avx2>::new(shape) }),
+        _ if byte_planes::fits(one) => of_summands(shape, unsafe { BytePlanes::<vector::Avx2>::new(one) }),
         // SAFETY: as above.
         _ if words::fits(shape) => Box::new(unsafe { Words::<vector::Avx2>::new(shape) }),
         // SAFETY: as above.
         _ if long::fits(shape) => Box::new(unsafe { Long::<vector::Avx2>::new(shape) }),
-        0..=32 => Box::new(Avx2(Portable::<u32>::new(shape))),
-        _ => Box::new(Avx2(Portable::<u64>::new(shape))),
+        0..=32 => of_summands(shape, Avx2(Portable::<u32>::new(one))),
+        _ => of_summands(shape, Avx2(Portable::<u64>::new(one))),
     })
 }
 
@@ -68,6 +72,18 @@ fn subtract<W: Word>(kernel: &mut Portable<W>, known: Bits<'_>) {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn pack<W: Word>(kernel: &mut Portable<W>, packed: &mut [u8]) -> u32 {
     kernel.pack(packed)
+}
+
+impl<W: Word> Lent for Avx2<W> {
+    type States = Vec<W>;
+
+    fn no_states(&self) -> Vec<W> {
+        self.0.no_states()
+    }
+
+    fn states(&mut self) -> &mut Vec<W> {
+        self.0.states()
+    }
 }
 
 impl<W: Word> Kernel for Avx2<W> {

@@ -46,6 +46,7 @@ mod walk;
 
 use crate::byte_planes::{self, Ahead, Collected, Planes, ROWS_A_STATE, SLOT};
 use crate::kernel::{Bits, Kernel, SLACK_BYTES};
+use crate::summands::{Lent, of_summands};
 use blocks::{BitMap, Pairs, count, join, keep, remove, split, trade, turn};
 use exchange::{Exchange, exchange};
 use fathom_space::{AxisMap, Shape, Transform};
@@ -56,8 +57,9 @@ use walk::{Squares, Walk};
 /// Returns the kernel for tensors of a shape; `None` if no kernel here fits the shape, or this processor
 /// lacks the instructions.
 pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
-    match byte_planes::fits(shape) && blocks::is_supported() {
-        true => Some(Box::new(Avx512::new(shape))),
+    let one = &shape.summand();
+    match byte_planes::fits(one) && blocks::is_supported() {
+        true => Some(of_summands(shape, Avx512::new(one))),
         false => rows::rows(shape).or_else(|| long::long(shape)),
     }
 }
@@ -275,6 +277,18 @@ fn bit_map<'a>(made: &'a mut Vec<Option<BitMap>>, number: u32, map: &AxisMap) ->
         made.resize_with(number + 1, || None);
     }
     made[number].get_or_insert_with(|| BitMap::new(&map.from))
+}
+
+impl Lent for Avx512 {
+    type States = Collected;
+
+    fn no_states(&self) -> Collected {
+        Collected::new(&self.shape)
+    }
+
+    fn states(&mut self) -> &mut Collected {
+        &mut self.collected
+    }
 }
 
 impl Kernel for Avx512 {

@@ -26,7 +26,7 @@ pub(crate) const ROWS_A_STATE: usize = 64;
 /// Returns whether tensors of a shape can be kept in planes.
 pub(crate) fn fits(shape: &Shape) -> bool {
     let is_short = |&length: &u32| length as usize <= SLOT;
-    shape.blocks() == 1 && shape.lengths().len() > 1 && shape.lengths().iter().all(is_short)
+    shape.is_whole() && shape.lengths().len() > 1 && shape.lengths().iter().all(is_short)
 }
 
 /// Byte planes in some layout, in sequence, followed by padding for loads that reach beyond the last

@@ -4,7 +4,8 @@
 //! everything else), [`kernel`] (the interface of a coset kernel), [`portable`] (the coset kernel in plain
 //! code) and its parts [`network`] (a fixed permutation of the bits of a word) and [`transpose`] (of a square
 //! of bits), `byte_planes` (the layout of the next two), [`avx2`] (the coset kernels for processors with
-//! AVX2), [`avx512`] (those for processors with AVX-512 and GFNI), and [`simd_level`] (the choice among these).
+//! AVX2), [`avx512`] (those for processors with AVX-512 and GFNI), `summands` (each of these for tensors that are
+//! direct sums), and [`simd_level`] (the choice among these).
 //!
 //! Invariants: the result of a kernel depends only on its inputs, not on the order of pulls; padding bits
 //! stay zero.
@@ -22,6 +23,7 @@ pub mod network;
 pub mod portable;
 pub mod reference;
 pub mod simd_level;
+mod summands;
 pub mod transpose;
 mod word;
 

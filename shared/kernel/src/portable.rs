@@ -23,15 +23,17 @@ mod wide;
 
 use crate::kernel::{Bits, Kernel};
 use crate::network::Network;
+use crate::summands::{Lent, of_summands};
 use crate::word::Word;
 use blocks::Blocks;
 use fathom_space::{AxisMap, Shape, Transform};
 
 /// Creates the portable kernel for tensors of a shape.
 pub fn portable(shape: &Shape) -> Box<dyn Kernel + Send> {
+    let one = &shape.summand();
     match shape.row_bits() {
-        0..=32 => Box::new(Portable::<u32>::new(shape)),
-        _ => Box::new(Portable::<u64>::new(shape)),
+        0..=32 => of_summands(shape, Portable::<u32>::new(one)),
+        _ => of_summands(shape, Portable::<u64>::new(one)),
     }
 }
 
@@ -266,6 +268,18 @@ impl Meeting {
             .position(|&axis| usize::from(axis) == last)
             .expect("the targets are a permutation of the axes");
         if from == last { Self::Kept } else { Self::Traded { from, to: usize::from(transform.target[last]) } }
+    }
+}
+
+impl<W: Word> Lent for Portable<W> {
+    type States = Vec<W>;
+
+    fn no_states(&self) -> Vec<W> {
+        vec![W::default(); self.words.len()]
+    }
+
+    fn states(&mut self) -> &mut Vec<W> {
+        &mut self.words
     }
 }
 

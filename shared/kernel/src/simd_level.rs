@@ -42,6 +42,18 @@ impl SimdLevel {
         }
     }
 
+    /// Returns whether this processor has the instructions of the level.
+    pub fn is_supported(self) -> bool {
+        // Every level has a kernel for this shape.
+        let shape = Shape::new(&[24, 24, 24]).expect("13,824 bits are a tensor");
+        self.kernel(&shape).is_some()
+    }
+
+    /// Returns the fastest level that this processor supports.
+    pub fn of_processor() -> Self {
+        Self::ALL.into_iter().rfind(|level| level.is_supported()).expect("the portable level needs nothing")
+    }
+
     /// Returns the fastest level for a shape on this processor.
     pub fn fastest(shape: &Shape) -> Self {
         let usable = |level: &Self| level.kernel(shape).is_some();

@@ -110,7 +110,7 @@ fn space((name, orbits, texts, labels): Family, random: Option<u64>) -> Space {
 }
 
 /// Returns all ways to cut a space with these orbits: each set of pieces as a whole or piece by piece, with
-/// its orientations in the pattern, apart or joint; and each of these with all axes joined.
+/// its orientations in the pattern, apart or joint; and each of these with all axes joined, and tied.
 fn cuts(space: &Space, orbits: &[(usize, u16)]) -> Vec<(Vec<u8>, Vec<AxisView>)> {
     let mut cuts: Vec<(Vec<u8>, Vec<AxisView>)> = vec![(Vec::new(), Vec::new())];
     for &(cells, orientations) in orbits {
@@ -118,7 +118,7 @@ fn cuts(space: &Space, orbits: &[(usize, u16)]) -> Vec<(Vec<u8>, Vec<AxisView>)>
         for (of_piece, views) in cuts {
             let first = of_piece.iter().max().map_or(0, |&colour: &u8| colour + 1);
             let labels = &space.labels().of_pieces()[of_piece.len()..][..cells];
-            let own = |view| move |colour| AxisView(vec![Component { colour, view }]);
+            let own = |view| move |colour| AxisView::from(vec![Component { colour, view }]);
             let smallest = *labels.iter().min().unwrap();
             let split: Vec<u8> = labels.iter().map(|label| label - smallest + first).collect();
             let colours = first..=*split.iter().max().unwrap();
@@ -136,11 +136,15 @@ fn cuts(space: &Space, orbits: &[(usize, u16)]) -> Vec<(Vec<u8>, Vec<AxisView>)>
         cuts = next;
     }
     let joined = |(of_piece, views): &(Vec<u8>, Vec<AxisView>)| {
-        let all = views.iter().flat_map(|view| view.0.iter().copied()).collect();
-        (views.len() > 1).then(|| (of_piece.clone(), vec![AxisView(all)]))
+        let all: Vec<Component> = views.iter().flat_map(|view| view.components.iter().copied()).collect();
+        (views.len() > 1).then(|| (of_piece.clone(), vec![AxisView::from(all)]))
     };
-    let joined: Vec<_> = cuts.iter().filter_map(joined).collect();
-    cuts.extend(joined);
+    let tied = |(of_piece, views): &(Vec<u8>, Vec<AxisView>)| {
+        let all = views.iter().map(|view| AxisView { tie: Some(0), ..view.clone() }).collect();
+        (views.len() > 1).then(|| (of_piece.clone(), all))
+    };
+    let others: Vec<_> = cuts.iter().flat_map(|cut| [joined(cut), tied(cut)]).flatten().collect();
+    cuts.extend(others);
     cuts.retain(|(_, views)| !views.is_empty());
     cuts
 }
@@ -232,8 +236,9 @@ fn check_graph(space: &Space, plain: &Plain, graph: &CosetGraph, views: &[AxisVi
     let states = plain.counts.iter().sum::<u64>() * u64::from(space.free_order());
     assert_eq!(graph.states_per_coset() * graph.reachable_patterns(), states, "{with}");
     assert!(graph.shape().bits() >= graph.states_per_coset(), "{with}");
-    // A single axis stores only states that can be reached.
-    assert!(views.len() != 1 || graph.shape().bits() == graph.states_per_coset(), "{with}");
+    // A single axis, or tied ones, store only states that can be reached.
+    let is_exact = views.len() == 1 || views.iter().all(|view| view.tie.is_some());
+    assert!(!is_exact || graph.shape().bits() == graph.states_per_coset(), "{with}");
     let levels = SimdLevel::ALL.into_iter().filter(|level| level.kernel(graph.shape()).is_some());
     let found: Vec<_> = levels
         .map(|level| {

@@ -75,6 +75,17 @@ const HALVED: [&[u32]; 10] = [
 const BLOCKED: [(&[u32], u32); 6] =
     [(&[360], 4), (&[96], 32), (&[3, 130], 13), (&[2, 5, 192], 64), (&[4, 135], 45), (&[5, 5, 66], 33)];
 
+/// Shapes that are direct sums, with the number of summands: planes of bytes, words of 32 and of 64 bits, one
+/// axis.
+const SUMS: [(&[u32], u32); 6] = [
+    (&[8, 8, 27, 27, 8], 2),
+    (&[3, 8, 5, 27], 12),
+    (&[6, 6, 6], 5),
+    (&[40, 6], 3),
+    (&[5, 60, 60], 2),
+    (&[16], 16),
+];
+
 /// The axis maps and the transform of one pull, in the form in which `Transforms` returns them, and the
 /// source.
 #[derive(Clone, Debug)]
@@ -100,9 +111,10 @@ fn step(shape: Shape) -> impl Strategy<Value = PullStep> {
     let halved = shape.odd().is_some();
     let last = lengths.len() - 1;
     let row = if shape.blocks() > 1 { shape.row_bits() } else { 1 };
-    let maps: Vec<_> = lengths
-        .iter()
-        .enumerate()
+    let summands = shape.summands();
+    let becomes = Just((0..summands).collect::<Vec<_>>()).prop_shuffle();
+    let maps: Vec<_> = (0..summands)
+        .flat_map(|_| lengths.iter().enumerate())
         .map(
             |(axis, &length)| {
                 if axis == last && row > 1 { block_map(length, row) } else { axis_map(length, halved) }
@@ -126,10 +138,17 @@ fn step(shape: Shape) -> impl Strategy<Value = PullStep> {
         let packed_row = u64::from(shape.row_bytes()) * 8;
         bits.into_iter().map(|bit| (bit / row * packed_row + bit % row) as u32).collect()
     });
-    (target, maps, source, any::<bool>()).prop_map(move |(target, maps, source, odd)| PullStep {
-        transform: Transform { target, maps: (0..maps.len() as u32).collect(), odd: odd && halved },
-        maps,
-        source,
+    (target, maps, becomes, source, any::<bool>()).prop_map(move |(target, maps, becomes, source, odd)| {
+        PullStep {
+            transform: Transform {
+                target,
+                maps: (0..maps.len() as u32).collect(),
+                summands: if summands > 1 { becomes } else { Vec::new() },
+                odd: odd && halved,
+            },
+            maps,
+            source,
+        }
     })
 }
 
@@ -188,10 +207,13 @@ fn image(shape: &Shape, step: &PullStep) -> BTreeSet<u32> {
         .iter()
         .map(|&position| {
             shape.indices(position, step.transform.odd, &mut from);
+            let summand = position / shape.summand_positions();
             for axis in 0..axes {
-                to[usize::from(step.transform.target[axis])] = step.maps[axis].to[from[axis] as usize];
+                let map = &step.maps[summand as usize * axes + axis];
+                to[usize::from(step.transform.target[axis])] = map.to[from[axis] as usize];
             }
-            shape.position(&to)
+            let becomes = step.transform.summands.get(summand as usize).copied().unwrap_or(0);
+            becomes * shape.summand_positions() + shape.position(&to)
         })
         .collect()
 }
@@ -200,7 +222,9 @@ fn cases() -> impl Strategy<Value = (Shape, Vec<PullStep>, BTreeSet<u32>)> {
     let plain = SHAPES.iter().map(|lengths| Shape::new(lengths));
     let halved = HALVED.iter().map(|lengths| Shape::halved(lengths));
     let blocked = BLOCKED.iter().map(|&(lengths, row)| Shape::blocked(lengths, row));
-    let shapes: Vec<Shape> = plain.chain(halved).chain(blocked).map(|shape| shape.expect("small")).collect();
+    let sums = SUMS.iter().map(|&(lengths, summands)| Shape::sum(lengths, summands));
+    let shapes: Vec<Shape> =
+        plain.chain(halved).chain(blocked).chain(sums).map(|shape| shape.expect("small")).collect();
     proptest::sample::select(shapes).prop_flat_map(|shape| {
         let known = step(shape.clone()).prop_map(|step| step.source);
         (Just(shape.clone()), proptest::collection::vec(step(shape), 1..4), known)
@@ -233,6 +257,7 @@ proptest! {
                 let transform = Transform {
                     target: step.transform.target.clone(),
                     maps: step.transform.maps.iter().map(|&m| m + maps.len() as u32).collect(),
+                    summands: step.transform.summands.clone(),
                     odd: step.transform.odd,
                 };
                 maps.extend(step.maps.clone());

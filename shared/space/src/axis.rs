@@ -6,6 +6,8 @@
 //! word, all pieces come before all orientations, so that words with equal pieces are consecutive in
 //! numerical order.
 //!
+//! Axes may be *tied* (`colouring::ties`): a coset then has only some combinations of their words.
+//!
 //! In a space of very many cells, a component is *sparse* if each of its labels is on a single cell, except
 //! for one label on all other cells. The number of its word then stores the place of each single-cell label.
 
@@ -49,10 +51,23 @@ pub struct Component {
 }
 
 /// The components of an axis. In text, a component is the number of a colour followed by a letter: `1p 2o`
-/// has the pieces of colour 1 and the orientations of colour 2; the letter `b` stands for both.
+/// has the pieces of colour 1 and the orientations of colour 2; the letter `b` stands for both. A tie follows
+/// as `~` and a number: `3o ~0` and `4o ~0` are tied to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct AxisView(pub Vec<Component>);
+pub struct AxisView {
+    /// The components.
+    pub components: Vec<Component>,
+    /// The number of the tie, which all axes tied to each other have; `None` for an axis whose words occur
+    /// in every combination with those of the others.
+    pub tie: Option<u8>,
+}
+
+impl From<Vec<Component>> for AxisView {
+    fn from(components: Vec<Component>) -> Self {
+        Self { components, tie: None }
+    }
+}
 
 impl From<AxisView> for String {
     fn from(view: AxisView) -> Self {
@@ -70,18 +85,18 @@ impl TryFrom<String> for AxisView {
 
 /// The error for a text that does not describe an axis.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid axis {0:?}: write colours, each followed by p, o or b, such as '1p 2o'")]
+#[error("invalid axis {0:?}: write colours, each followed by p, o or b, such as '1p 2o', and a tie as '~0'")]
 pub struct NoAxis(String);
 
 impl fmt::Display for AxisView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, component) in self.0.iter().enumerate() {
+        for (number, component) in self.components.iter().enumerate() {
             let space = if number == 0 { "" } else { " " };
             let letter =
                 View::ALL.iter().find(|(view, _)| *view == component.view).map(|&(_, letter)| letter);
             write!(f, "{space}{}{}", component.colour, letter.expect("all views have symbols"))?;
         }
-        Ok(())
+        self.tie.map_or(Ok(()), |tie| write!(f, " ~{tie}"))
     }
 }
 
@@ -93,8 +108,13 @@ impl FromStr for AxisView {
             let (view, letter) = View::ALL.into_iter().find(|&(_, letter)| word.ends_with(letter))?;
             Some(Component { colour: word.strip_suffix(letter)?.parse().ok()?, view })
         };
-        let components: Option<Vec<Component>> = text.split(' ').map(component).collect();
-        components.map(Self).ok_or_else(|| NoAxis(text.into()))
+        let wrong = || NoAxis(text.into());
+        let (words, tie) = match text.split_once(" ~") {
+            Some((words, tie)) => (words, Some(tie.parse().map_err(|_| wrong())?)),
+            None => (text, None),
+        };
+        let components: Option<Vec<Component>> = words.split(' ').map(component).collect();
+        Ok(Self { components: components.ok_or_else(wrong)?, tie })
     }
 }
 
@@ -364,7 +384,8 @@ impl Carry {
     }
 }
 
-/// Words in increasing order. The number of a word is its position.
+/// Words in increasing order, class by class if they are in classes; classes are in the order of their
+/// smallest words. The number of a word is its position.
 #[derive(Clone, Debug)]
 pub(crate) struct List {
     words: Box<[u128]>,
@@ -372,9 +393,13 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// Creates the list of `words`, which must be distinct.
-    pub(crate) fn new(mut words: Vec<u128>) -> Self {
-        words.sort_unstable();
+    /// Creates the list of `words`, which must be distinct. Each `class` of them, one after the other, are a
+    /// class.
+    pub(crate) fn new(mut words: Vec<u128>, class: usize) -> Self {
+        let mut classes: Vec<&mut [u128]> = words.chunks_exact_mut(class).collect();
+        classes.iter_mut().for_each(|class| class.sort_unstable());
+        classes.sort_unstable_by_key(|class| class[0]);
+        let words = classes.concat();
         let mut numbers = hashbrown::HashTable::with_capacity(words.len());
         for (number, &word) in words.iter().enumerate() {
             numbers.insert_unique(hash(word), number as u32, |&number| hash(words[number as usize]));
@@ -382,7 +407,7 @@ impl List {
         Self { words: words.into(), numbers }
     }
 
-    /// Returns the words in increasing order.
+    /// Returns the words in the order of their numbers.
     pub(crate) fn words(&self) -> &[u128] {
         &self.words
     }
@@ -408,10 +433,10 @@ mod tests {
 
     #[test]
     fn axis_text_round_trips() {
-        for text in ["0p", "1p 2o", "12b 3b 4b"] {
+        for text in ["0p", "1p 2o", "12b 3b 4b", "3o ~0", "1p 2o ~12"] {
             assert_eq!(text.parse::<AxisView>().unwrap().to_string(), text);
         }
-        for text in ["", "p", "1", "1p  2o", "300p", "-1p", "1q"] {
+        for text in ["", "p", "1", "1p  2o", "300p", "-1p", "1q", "1p ~", "~0", "1p~0", "1p ~256"] {
             assert!(text.parse::<AxisView>().is_err(), "{text:?}");
         }
     }
@@ -482,11 +507,12 @@ mod tests {
     #[test]
     fn lists_number_words_in_order() {
         let words: Vec<u128> = (0..3000_u128).map(|i| ((i * i) << 40) | ((i * 7919) % 3001)).collect();
-        let list = List::new(words.clone());
+        let list = List::new(words.clone(), words.len());
         assert!(list.words().is_sorted());
         for (number, &word) in list.words().iter().enumerate() {
             assert_eq!(list.number(word), Some(number as u32));
         }
         assert_eq!(list.number(1 << 127), None);
+        assert_eq!(List::new(vec![8, 3, 9, 1, 7, 2], 2).words(), [1, 9, 2, 7, 3, 8]);
     }
 }

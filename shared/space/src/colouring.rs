@@ -2,6 +2,7 @@
 //! pattern.
 
 mod pattern_stabiliser;
+mod ties;
 
 use crate::axis::{AxisView, Component, Form, List, View};
 use crate::cells::Cell;
@@ -10,6 +11,7 @@ use crate::space::symmetry::{induced, induced_images};
 use crate::{MultisetRanker, Ranks, Space, SymbolTable, Symmetry, WordMove};
 pub(crate) use pattern_stabiliser::PatternStabiliser;
 use std::sync::Arc;
+pub(crate) use ties::Summands;
 
 /// A partition of the labels, and with them of the pieces, into colours.
 ///
@@ -24,6 +26,8 @@ pub struct Colouring {
     /// By colour; empty where the axes hold only reachable words.
     axes: Box<[MultisetRanker]>,
     reached: Option<Arc<[ReachableAxis]>>,
+    /// The summands of the coset of the solved pattern; empty where the axes hold all arrangements.
+    summands: Arc<Summands>,
     symbols: SymbolTable,
     /// The symbols of states.
     state_letters: SymbolTable,
@@ -42,6 +46,8 @@ pub(crate) struct ReachableAxis {
     pub(crate) form: Form,
     /// The words in states that have the solved pattern.
     pub(crate) list: List,
+    /// The number of words of a class, which is all of them unless the axis is tied.
+    pub(crate) class: usize,
 }
 
 /// The action of a symmetry on colours.
@@ -165,7 +171,7 @@ impl Colouring {
         }
         let turned: Vec<u8> = views
             .iter()
-            .flat_map(|view| &view.0)
+            .flat_map(|view| &view.components)
             .filter(|component| component.view.has_orientations())
             .map(|component| component.colour)
             .collect();
@@ -177,8 +183,8 @@ impl Colouring {
         })
     }
 
-    /// Adds axes whose words are known to a partition. `words` returns the words of an axis, or `None` if
-    /// there are too many.
+    /// Adds axes whose words are known to a partition. `words` returns the words of an axis, or of tied axes
+    /// together; `None` if there are too many.
     pub(crate) fn with_words(
         mut self,
         contents: &[Vec<u16>],
@@ -187,12 +193,8 @@ impl Colouring {
         words: impl Fn(&AxisView, &Form) -> Option<Vec<u128>>,
     ) -> Result<Self, ColouringError> {
         self.tells_all(contents, views, space)?;
-        let reached = views.iter().map(|view| {
-            let form = self.form(view, space).ok_or(ColouringError::TooLarge)?;
-            let list = words(view, &form).ok_or(ColouringError::TooLarge)?;
-            Ok(ReachableAxis { view: view.clone(), form, list: List::new(list) })
-        });
-        self.reached = Some(reached.collect::<Result<_, _>>()?);
+        let (reached, summands) = ties::axes(&self, views, space, words)?;
+        (self.reached, self.summands) = (Some(reached.into()), Arc::new(summands));
         Ok(self)
     }
 
@@ -205,7 +207,7 @@ impl Colouring {
         space: &Space,
     ) -> Result<(), ColouringError> {
         let mut told = vec![(0, 0); contents.len()];
-        for &Component { colour, view } in views.iter().flat_map(|view| &view.0) {
+        for &Component { colour, view } in views.iter().flat_map(|view| &view.components) {
             let (pieces, orientations) = told.get_mut(usize::from(colour)).ok_or(ColouringError::BadAxes)?;
             *pieces += usize::from(view.has_pieces());
             *orientations += usize::from(view.has_orientations());
@@ -214,7 +216,7 @@ impl Colouring {
             let turns = self.seen_of(colour as u8, space) > 1;
             pieces <= 1 && (pieces == 1 || contents[colour].len() == 1) && orientations <= usize::from(turns)
         };
-        let empty = views.iter().any(|view| view.0.is_empty());
+        let empty = views.iter().any(|view| view.components.is_empty());
         let all = told.iter().enumerate().all(is_right) && !empty && views.len() <= usize::from(u8::MAX);
         if all { Ok(()) } else { Err(ColouringError::BadAxes) }
     }
@@ -253,7 +255,7 @@ impl Colouring {
                 && sizes.iter().filter(|&&size| size > 1).count() <= 1;
             is_sparse.then_some(sizes)
         };
-        Form::new(&view.0.iter().map(component).collect::<Vec<_>>(), sparse)
+        Form::new(&view.components.iter().map(component).collect::<Vec<_>>(), sparse)
     }
 
     /// Creates the partition without axes. Also returns, for each colour, the sizes of its labels. The
@@ -333,6 +335,7 @@ impl Colouring {
             local: local.into(),
             axes: Box::default(),
             reached: None,
+            summands: Arc::default(),
             symbols,
             state_letters: space.symbols().clone(),
             of_letter,
@@ -392,10 +395,15 @@ impl Colouring {
         self.reached_axes().unwrap_or_default().iter().map(|axis| axis.view.clone()).collect()
     }
 
-    /// Returns the length of each axis.
+    /// Returns the summands of the coset of the solved pattern; empty where the axes hold all arrangements.
+    pub(crate) fn summands(&self) -> &Summands {
+        &self.summands
+    }
+
+    /// Returns the length of each axis; of a tied axis, that of its classes.
     pub fn lengths(&self) -> Vec<u32> {
         match self.reached_axes() {
-            Some(axes) => axes.iter().map(|axis| axis.list.words().len() as u32).collect(),
+            Some(axes) => axes.iter().map(|axis| axis.class as u32).collect(),
             None => self.axes.iter().map(|axis| axis.total() as u32).collect(),
         }
     }
@@ -527,7 +535,7 @@ impl Colouring {
             colour: colours[usize::from(component.colour)],
             ..*component
         };
-        let axis = |AxisView(components): &AxisView| {
+        let axis = |AxisView { components, .. }: &AxisView| {
             // An axis may hold orientations without pieces. The symmetry must then change these orientations
             // in the same way for all pieces.
             let is_alike = |part: &&Component| {
@@ -537,13 +545,22 @@ impl Colouring {
                 return None;
             }
             let to = image(&components[0]);
-            let target = views.iter().position(|axis| axis.0.contains(&to))?;
-            let images = &views[target].0;
+            let target = views.iter().position(|axis| axis.components.contains(&to))?;
+            let images = &views[target].components;
             let fits = images.len() == components.len()
                 && components.iter().all(|component| images.contains(&image(component)));
             fits.then_some(target as u8)
         };
-        views.iter().map(axis).collect()
+        let images: Box<[u8]> = views.iter().map(axis).collect::<Option<_>>()?;
+        let image_of = |axis: usize| &views[usize::from(images[axis])];
+        let ties_stay = |(number, one): (usize, &AxisView)| {
+            views
+                .iter()
+                .zip(0..)
+                .all(|(other, to)| (one.tie == other.tie) == (image_of(number).tie == image_of(to).tie))
+                && one.tie.is_none() == image_of(number).tie.is_none()
+        };
+        views.iter().enumerate().all(ties_stay).then_some(images)
     }
 
     /// Returns the action of a symmetry on the orientations of a colour, before it turns the symbols on

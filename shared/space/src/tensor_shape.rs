@@ -16,6 +16,9 @@ use crate::{Colouring, Space};
 /// parities of the indices is the same for all states of a coset. The last axis is then *halved*, so that no
 /// unreachable bit is stored: the arrangements of rank 2h and 2h + 1, which differ by an exchange of the last
 /// two pieces, share bit h of their row.
+///
+/// Where axes are tied ([`AxisView`](crate::AxisView)), the tensor is a direct sum of tensors with equal
+/// axes, its *summands*, which are packed one after the other. The axes are then those of a summand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     lengths: Box<[u32]>,
@@ -27,6 +30,7 @@ pub struct Shape {
     /// The number of rows that the last axis takes. Its entries are cut into blocks of equal length, each of
     /// which is a row.
     blocks: u32,
+    summands: u32,
 }
 
 impl Shape {
@@ -39,9 +43,10 @@ impl Shape {
     /// Returns the shape of the cosets of a colouring; `None` if positions would exceed 32 bits.
     pub fn of(space: &Space, colouring: &Colouring) -> Option<Self> {
         let lengths = colouring.lengths();
-        match colouring.reached_axes() {
-            Some(_) => Self::blocked(&lengths, colouring.block()),
-            None => Self::in_space(space, &lengths),
+        match (colouring.reached_axes(), colouring.summands().len() as u32) {
+            (None, _) => Self::in_space(space, &lengths),
+            (Some(_), 0 | 1) => Self::blocked(&lengths, colouring.block()),
+            (Some(_), summands) => Self::sum(&lengths, summands),
         }
     }
 
@@ -86,6 +91,14 @@ impl Shape {
         Self::blocked(lengths, *lengths.last()?)
     }
 
+    /// Creates the shape of a direct sum of `summands` tensors with these axes. Returns `None` if there is no
+    /// axis, or if positions would exceed 32 bits.
+    pub fn sum(lengths: &[u32], summands: u32) -> Option<Self> {
+        let one = Self::new(lengths)?;
+        let bytes = u64::from(one.packed_bytes()) * u64::from(summands);
+        (bytes * 8 < Self::MAX_PACKED_BITS).then(|| Self { rows: one.rows * summands, summands, ..one })
+    }
+
     /// Creates a shape with these axes, the last of which is cut into blocks of `row` entries. Returns `None`
     /// if there is no axis, or if positions would exceed 32 bits. Maps of the last axis must carry blocks to
     /// blocks, and no other axis may become the last.
@@ -109,7 +122,30 @@ impl Shape {
             rows: rows as u32,
             odd: None,
             blocks,
+            summands: 1,
         })
+    }
+
+    /// Returns whether the tensor is neither a direct sum nor cut into blocks.
+    pub fn is_whole(&self) -> bool {
+        self.summands == 1 && self.blocks == 1
+    }
+
+    /// Returns the number of summands; 1 unless the tensor is a direct sum.
+    #[inline]
+    pub fn summands(&self) -> u32 {
+        self.summands
+    }
+
+    /// Returns the shape of a summand.
+    pub fn summand(&self) -> Self {
+        Self { rows: self.rows / self.summands, summands: 1, ..self.clone() }
+    }
+
+    /// Returns the number of positions, used or not, of a summand.
+    #[inline]
+    pub fn summand_positions(&self) -> u32 {
+        self.packed_bytes() / self.summands * 8
     }
 
     /// Returns the length of each axis.
@@ -184,7 +220,8 @@ impl Shape {
         (0..self.rows).flat_map(move |number| (0..bits).map(move |bit| number * row + bit))
     }
 
-    /// Returns the position of the state with these indices, one for each axis.
+    /// Returns the position of the state with these indices, one for each axis, in the first summand. In each
+    /// other summand it is larger by [`Shape::summand_positions`] than in the one before.
     pub fn position(&self, indices: &[u32]) -> u32 {
         let row: u32 = indices.iter().zip(&self.strides).map(|(index, stride)| index * stride).sum();
         let last = indices[self.lengths.len() - 1];
@@ -195,11 +232,16 @@ impl Shape {
         row * self.row_bytes() * 8 + if self.odd.is_some() { last / 2 } else { last }
     }
 
-    /// Writes the indices of the state at a position: the inverse of [`Shape::position`]. `odd` is whether
+    /// Writes the indices of the state at a position: the inverse of [`Shape::position`] in any summand. `odd`
+    /// is whether
     /// the parities of the indices of the coset's states have an odd sum; it matters only if the last axis is
     /// halved.
     pub fn indices(&self, position: u32, odd: bool, indices: &mut [u32]) {
-        let (mut row, bit) = (position / (self.row_bytes() * 8), position % (self.row_bytes() * 8));
+        let row_positions = self.row_bytes() * 8;
+        let (mut row, bit) = (position / row_positions, position % row_positions);
+        if self.summands > 1 {
+            row %= self.rows / self.summands;
+        }
         let last = self.lengths.len() - 1;
         for (index, stride) in indices.iter_mut().zip(&self.strides[..last]) {
             *index = row / stride;
@@ -238,6 +280,21 @@ mod tests {
             }
             assert_eq!(seen, shape.bits());
         }
+    }
+
+    #[test]
+    fn summands_follow_each_other() {
+        let (one, sum) = (Shape::new(&[3, 7, 9]).unwrap(), Shape::sum(&[3, 7, 9], 4).unwrap());
+        assert_eq!(sum.summand(), one);
+        assert_eq!((sum.bits(), sum.packed_bytes()), (4 * one.bits(), 4 * one.packed_bytes()));
+        let mut indices = [0; 3];
+        for (number, position) in sum.positions().enumerate() {
+            let summand = position / sum.summand_positions();
+            assert_eq!(u64::from(summand), number as u64 / one.bits());
+            sum.indices(position, false, &mut indices);
+            assert_eq!(summand * sum.summand_positions() + sum.position(&indices), position);
+        }
+        assert!(Shape::sum(&[5040, 5040], 1 << 8).is_none());
     }
 
     #[test]

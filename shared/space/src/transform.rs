@@ -15,7 +15,9 @@ use crate::cells::Cell;
 use crate::cosets::explicit_axes::Actions;
 use crate::multiset_ranker::advance;
 use crate::{AxisMap, CosetGraph, CosetId, MultisetRanker};
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 
 /// A permutation of axes, and a map along each axis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,11 +25,25 @@ pub struct Transform {
     /// For each axis of the source: the axis of the target that it becomes.
     pub target: Vec<u8>,
     /// For each axis of the source: the number of its [`AxisMap`] in the [`Transforms`] that computed the
-    /// transform.
+    /// transform. If the tensor is a direct sum (see [`Shape`]), the same for each of its summands in turn.
     pub maps: Vec<u32>,
+    /// For each summand of the source: the summand of the target that it becomes. Empty if there is only one.
+    pub summands: Vec<u32>,
     /// Whether the parities of the indices of the source's states have an odd sum (see [`Shape`]). False
     /// unless the last axis is halved.
     pub odd: bool,
+}
+
+impl Transform {
+    /// Returns, for each summand of the source: its number, the summand of the target that it becomes, and
+    /// the numbers of the maps along its axes.
+    pub fn of_summands(&self) -> impl Iterator<Item = (u32, u32, &[u32])> {
+        let to = |number: u32| self.summands.get(number as usize).copied().unwrap_or(number);
+        self.maps
+            .chunks_exact(self.target.len())
+            .zip(0..)
+            .map(move |(maps, number)| (number, to(number), maps))
+    }
 }
 
 /// Computes transforms, and keeps each axis map as long as the maps take no more than a limit. Each thread
@@ -49,8 +65,11 @@ pub struct Transforms<'g> {
     prepared: Option<CosetId>,
     codes: Vec<u64>,
     counts: Vec<Cell>,
-    /// By number of an arrival, if arrivals are numbered, and axis: the number of the map, or [`UNKNOWN`].
+    /// By number of an arrival, if arrivals are numbered: the numbers of its maps, or [`UNKNOWN`], and the
+    /// targets of its summands.
     of_arrivals: Vec<u32>,
+    /// The number of entries of an arrival in `of_arrivals`.
+    entries: usize,
     /// The extra data for axes that hold only reachable words.
     listed: Option<ExplicitAxis<'g>>,
 }
@@ -59,8 +78,16 @@ pub struct Transforms<'g> {
 #[derive(Debug)]
 struct ExplicitAxis<'g> {
     actions: Actions<'g>,
-    /// By the key of an action: the number of the map.
+    /// By the key of an action: its first entry in `images`.
     numbers: FxHashMap<Box<[u8]>, u32>,
+    /// By action and class: the image of the class, and the number of the map.
+    images: Vec<(u8, u32)>,
+    /// The numbers of maps, by their images.
+    known: HashTable<u32>,
+    /// By axis of the transform that is filled: its first entry in `images`.
+    firsts: Vec<u32>,
+    /// The images of the classes of a summand.
+    classes: Vec<u8>,
 }
 
 /// The bytes of a map besides those of its entries: its number, its key, and what a kernel derives from maps
@@ -108,7 +135,10 @@ impl<'g> Transforms<'g> {
                     .collect()
             })
             .collect();
-        let of_transform: usize = graph.shape().lengths().iter().map(|&length| map_bytes(length)).sum();
+        let (shape, summands) = (graph.shape(), graph.shape().summands() as usize);
+        let of_transform: usize =
+            summands * shape.lengths().iter().map(|&length| map_bytes(length)).sum::<usize>();
+        let of_summands = if summands > 1 { summands } else { 0 };
         Self {
             graph,
             bytes: 0,
@@ -122,9 +152,15 @@ impl<'g> Transforms<'g> {
             codes: vec![0; axes.len()],
             counts: vec![0; axes.len()],
             of_arrivals: Vec::new(),
-            listed: colouring
-                .reached_axes()
-                .map(|_| ExplicitAxis { actions: Actions::new(graph), numbers: FxHashMap::default() }),
+            entries: shape.lengths().len() * summands + of_summands,
+            listed: colouring.reached_axes().map(|_| ExplicitAxis {
+                actions: Actions::new(graph),
+                numbers: FxHashMap::default(),
+                images: Vec::new(),
+                known: HashTable::new(),
+                firsts: Vec::new(),
+                classes: Vec::new(),
+            }),
         }
     }
 
@@ -161,6 +197,8 @@ impl<'g> Transforms<'g> {
         self.of_arrivals.clear();
         if let Some(listed) = &mut self.listed {
             listed.numbers.clear();
+            listed.images.clear();
+            listed.known.clear();
         }
         self.bytes = 0;
         self.dropped += 1;
@@ -180,11 +218,12 @@ impl<'g> Transforms<'g> {
     /// If the move is not possible there, so that the arrival has no source.
     pub fn of_move(&mut self, coset: CosetId, mv: usize, transform: &mut Transform) {
         let (source, symmetry) = self.graph.source(coset, mv).expect("the move can be made");
-        let axes = self.graph.shape().lengths().len();
-        let maps = self.number_of(coset, mv).map(|number| number * axes..(number + 1) * axes);
-        if let Some(known) = maps.clone().and_then(|maps| self.of_arrivals.get(maps))
+        let entries =
+            self.number_of(coset, mv).map(|number| number * self.entries..(number + 1) * self.entries);
+        if let Some(known) = entries.clone().and_then(|entries| self.of_arrivals.get(entries))
             && known[0] != UNKNOWN
         {
+            let maps = self.graph.shape().lengths().len() * self.graph.shape().summands() as usize;
             let action = &self.graph.symmetries()[symmetry].action;
             let (target, odd) = match self.listed {
                 Some(_) => (&action.axes, false),
@@ -194,7 +233,9 @@ impl<'g> Transforms<'g> {
             transform.target.clear();
             transform.target.extend_from_slice(target);
             transform.maps.clear();
-            transform.maps.extend_from_slice(known);
+            transform.maps.extend_from_slice(&known[..maps]);
+            transform.summands.clear();
+            transform.summands.extend_from_slice(&known[maps..]);
             return;
         }
         self.make_room();
@@ -206,11 +247,13 @@ impl<'g> Transforms<'g> {
             let through = &self.graph.symmetries()[symmetry].symmetry.cells;
             self.fill(source, coset, symmetry, |cell| cells[usize::from(through[cell])], transform);
         }
-        if let Some(maps) = maps {
-            if self.of_arrivals.len() < maps.end {
-                self.of_arrivals.resize(maps.end, UNKNOWN);
+        if let Some(entries) = entries {
+            if self.of_arrivals.len() < entries.end {
+                self.of_arrivals.resize(entries.end, UNKNOWN);
             }
-            self.of_arrivals[maps].copy_from_slice(&transform.maps);
+            let (maps, summands) = self.of_arrivals[entries].split_at_mut(transform.maps.len());
+            maps.copy_from_slice(&transform.maps);
+            summands.copy_from_slice(&transform.summands);
         }
     }
 
@@ -222,7 +265,7 @@ impl<'g> Transforms<'g> {
             return Some(element as usize);
         }
         let (cosets, moves) = (self.graph.len() as usize, self.graph.space().incoming_moves().len());
-        let is_small = cosets * moves * self.graph.shape().lengths().len() <= MAX_OF_ARRIVALS;
+        let is_small = cosets * moves * self.entries <= MAX_OF_ARRIVALS;
         is_small.then_some(coset.0 as usize * moves + mv)
     }
 
@@ -245,25 +288,51 @@ impl<'g> Transforms<'g> {
         transform.odd = false;
         transform.target.clear();
         transform.target.extend_from_slice(&self.graph.symmetries()[symmetry].action.axes);
-        transform.maps.clear();
+        listed.firsts.clear();
         for axis in 0..transform.target.len() {
             let frame = frames.number(source, axis);
             let (target, key) = listed.actions.key(symmetry, axis, frame);
-            let number = match listed.numbers.get(key) {
+            let first = match listed.numbers.get(key) {
                 Some(&number) => number,
                 None => {
-                    let key = key.into();
+                    let number = listed.images.len() as u32;
+                    listed.numbers.insert(key.into(), number);
                     let (from, to) =
                         (frames.list(axis, frame), frames.list(target, frames.number(coset, target)));
-                    let number = self.maps.len() as u32;
-                    let map = listed.actions.map(symmetry, axis, from, to);
-                    self.bytes += map_bytes(map.to.len() as u32);
-                    self.maps.push(map);
-                    listed.numbers.insert(key, number);
+                    for (class, map) in listed.actions.maps(symmetry, axis, from, to) {
+                        let hash = |map: &AxisMap| FxBuildHasher.hash_one(&map.to);
+                        let maps = &mut self.maps;
+                        let known = listed.known.find(hash(&map), |&number| maps[number as usize] == map);
+                        let number = known.copied().unwrap_or_else(|| {
+                            self.bytes += map_bytes(map.to.len() as u32);
+                            let number = maps.len() as u32;
+                            maps.push(map);
+                            let of = |&number: &u32| hash(&maps[number as usize]);
+                            listed.known.insert_unique(of(&number), number, of);
+                            number
+                        });
+                        listed.images.push((class, number));
+                    }
                     number
                 }
             };
-            transform.maps.push(number);
+            listed.firsts.push(first);
+        }
+        transform.maps.clear();
+        transform.summands.clear();
+        let [from, to] = [source, coset].map(|coset| frames.summands(coset));
+        for summand in from.iter() {
+            listed.classes.clear();
+            listed.classes.resize(summand.len(), 0);
+            for ((&class, &first), &target) in summand.iter().zip(&listed.firsts).zip(&transform.target) {
+                let (class, map) = listed.images[first as usize + usize::from(class)];
+                listed.classes[usize::from(target)] = class;
+                transform.maps.push(map);
+            }
+            if from.len() > 1 {
+                let number = to.number(&listed.classes);
+                transform.summands.push(number.expect("transforms map summands to summands"));
+            }
         }
     }
 
@@ -296,6 +365,7 @@ impl<'g> Transforms<'g> {
             self.counts[colour] += 1;
         }
         transform.odd = self.graph.is_odd(source);
+        transform.summands.clear();
         transform.target.clear();
         transform.target.extend_from_slice(&self.graph.symmetries()[symmetry].action.colours);
         transform.maps.clear();

@@ -62,11 +62,13 @@ fn transformed(transforms: &Transforms<'_>, transform: &Transform, position: u32
     let shape = transforms.graph().shape();
     let mut indices = vec![0; shape.lengths().len()];
     shape.indices(position, transform.odd, &mut indices);
+    let summand = position / shape.summand_positions();
+    let (_, becomes, maps) = transform.of_summands().nth(summand as usize).unwrap();
     let mut images = indices.clone();
     for (axis, &index) in indices.iter().enumerate() {
-        images[usize::from(transform.target[axis])] = transforms.map(transform.maps[axis]).to[index as usize];
+        images[usize::from(transform.target[axis])] = transforms.map(maps[axis]).to[index as usize];
     }
-    shape.position(&images)
+    becomes * shape.summand_positions() + shape.position(&images)
 }
 
 /// Returns the position of a bit that represents a state, chosen by a random number.
@@ -147,7 +149,8 @@ fn transforms_are_independent_of_map_limit() {
                     }
                 }
                 let [some, few] = &limited;
-                assert!(some.bytes() <= LIMIT && few.maps().len() <= graph.shape().lengths().len(), "{word}");
+                let of_one = graph.shape().lengths().len() * graph.shape().summands() as usize;
+                assert!(some.bytes() <= LIMIT && few.maps().len() <= of_one, "{word}");
             };
             moves.for_each(|mv| compare(&|transforms, transform| transforms.of_move(coset, mv, transform)));
             graph.stabiliser(coset).for_each(|symmetry| {

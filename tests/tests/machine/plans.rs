@@ -3,7 +3,8 @@
 //!
 //! `tests/data/plans` has plans of the records and of puzzles that need each reduction. `digests.csv` has,
 //! for each plan, the arguments of the command, the last depth, and the digest and the number of visited
-//! states that commit 469a6641 printed, which planned whenever a run was opened.
+//! states that commit 469a6641 printed, which planned whenever a run was opened; for the plan with tied axes,
+//! those that were printed when it was added.
 
 use fathom_tests::{fathom, json, tempdir, texts};
 use std::fs;
@@ -65,11 +66,14 @@ fn runs_with_recorded_plans_keep_their_digests() {
     }
 }
 
-/// The planner chooses as before. A change that improves a plan removes the puzzle here, and keeps its
-/// recorded plan.
+/// Plans that are no longer chosen, because another one is better.
+const EARLIER: [&str; 1] = ["skewb"];
+
+/// The planner chooses as before. A change that improves a plan adds the name of the earlier one to
+/// [`EARLIER`], and keeps that plan.
 #[test]
 fn planner_chooses_the_recorded_plans() {
-    for Golden { name, words, .. } in golden() {
+    for Golden { name, words, .. } in golden().into_iter().filter(|of| !EARLIER.contains(&&*of.name)) {
         let directory = tempdir().unwrap();
         let plan = directory.path().join("plan.toml");
         let mut command = fathom();

@@ -5,17 +5,20 @@
 //! - The last axis stays last: squares of 64 x 64 bits are transposed (`square`), so that each bit
 //!   of 64 rows is a word, a *column*. The columns are read in the order of the target, as the rows of
 //!   squares that are transposed back.
+//!   Tensors of few rows, which would leave most of each square empty, get each bit by itself (`picks`).
 //! - The last axis trades places with another: each square of the two axes is gathered by the map along
 //!   one, transposed, and scattered by the map along the other. Eight squares side by side in the target are
 //!   ready before their words are added, so that a line of the cache is brought once.
 //!
 //! Both take each bit of the target from the one bit that the maps determine. The portable code handles sparse
-//! sources, and tensors of few rows.
+//! sources.
 //!
 //! Cost of 64 words of the target: two transpositions of a square, of 208 vector operations
 //! each, or one.
 //! Measurements: `docs/performance.md`.
 
+use super::picks::{MAX_BYTES, Pick, Picks};
+use super::planes::{entry, made};
 use super::square::{PLACES, SIZE, Square, place, transpose};
 use super::vector::{Slot, Work};
 use super::words::{Pack, Subtract};
@@ -37,7 +40,12 @@ const FEW_ROWS: u32 = 16;
 /// Returns whether the kernel fits the rows of a shape.
 pub(super) fn fits(shape: &Shape) -> bool {
     let is_long = shape.row_bits() as usize > SIZE && shape.odd().is_none();
-    shape.blocks() == 1 && is_long && shape.rows() > FEW_ROWS
+    shape.is_whole() && is_long && (shape.rows() > FEW_ROWS || is_picked(shape))
+}
+
+/// Returns whether the bits of each row are picked one by one.
+fn is_picked(shape: &Shape) -> bool {
+    shape.rows() <= FEW_ROWS && shape.row_bytes() as usize <= MAX_BYTES
 }
 
 /// The kernel of long rows, for the instructions of a vector.
@@ -49,6 +57,8 @@ pub(super) struct Long<V> {
     columns: Vec<Square>,
     /// For each word of the target, the offsets of the columns that become its bits.
     order: Vec<[u32; SIZE]>,
+    /// The picks of each axis map, by its number.
+    picks: Vec<Option<Box<[Picks]>>>,
     vector: PhantomData<fn() -> V>,
 }
 
@@ -60,7 +70,8 @@ impl<V: Slot> Long<V> {
     pub(super) unsafe fn new(shape: &Shape) -> Self {
         let portable = Portable::new(shape);
         let columns = vec![Square::default(); portable.row_words + 1];
-        Self { portable, walk: Walk::default(), columns, order: Vec::new(), vector: PhantomData }
+        let (order, picks) = (Vec::new(), Vec::new());
+        Self { portable, walk: Walk::default(), columns, order, picks, vector: PhantomData }
     }
 
     /// Does a step of the work.
@@ -88,6 +99,23 @@ impl<V: Slot> Long<V> {
         }));
         let (row_words, row_bytes) = (*row_words, shape.row_bytes());
         Self::work(Keep { packed, row_bytes, walk, columns, order, words, row_words });
+    }
+
+    /// Pulls with the last axis staying last, bit by bit.
+    fn pick(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
+        let Self { portable, walk, picks, .. } = self;
+        let Portable { shape, words, row_words, .. } = portable;
+        walk.blocks(shape, transform, maps);
+        let number = *transform.maps.last().expect("a transform has an axis");
+        let map = &maps[number as usize];
+        entry(picks, number, || Picks::of(&map.from));
+        let picks = made(picks, number);
+        let row_bytes = shape.row_bytes() as usize;
+        for (&source, &target) in walk.source.iter().zip(&walk.target) {
+            let packed = &packed[source as usize * row_bytes..];
+            let words = &mut words[target as usize * *row_words..][..*row_words];
+            Self::work(Pick { packed, row_bytes, picks, words });
+        }
     }
 
     /// Pulls with axis `from` of the source becoming the last one, which becomes axis `to` of the target.
@@ -259,6 +287,7 @@ impl Work for Trade<'_> {
 impl<V: Slot> Kernel for Long<V> {
     fn drop_maps(&mut self) {
         self.portable.drop_maps();
+        self.picks.clear();
     }
 
     fn map_bytes(&self) -> usize {
@@ -271,6 +300,9 @@ impl<V: Slot> Kernel for Long<V> {
 
     fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
         match (source, Meeting::new(transform)) {
+            (Bits::Dense(packed), Meeting::Kept) if is_picked(&self.portable.shape) => {
+                self.pick(packed, transform, maps);
+            }
             (Bits::Dense(packed), Meeting::Kept) => self.keep(packed, transform, maps),
             (Bits::Dense(packed), Meeting::Traded { from, to }) => {
                 self.trade(packed, transform, maps, from, to);

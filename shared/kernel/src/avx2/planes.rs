@@ -35,6 +35,7 @@ use super::vector::{Slot, Work};
 use crate::byte_planes::{self, Ahead, Collected, Layout, Places, Planes, ROWS_A_STATE};
 use crate::byte_planes::{restart, spread_by_source};
 use crate::kernel::{Bits, Kernel, SLACK_BYTES};
+use crate::summands::Lent;
 use fathom_space::{AxisMap, Shape, Transform};
 use std::marker::PhantomData;
 
@@ -340,7 +341,7 @@ fn to(planes: &mut Planes) -> To<'_> {
 }
 
 /// Makes the entry of an axis map, unless it exists.
-fn entry<T>(entries: &mut Vec<Option<T>>, number: u32, make: impl FnOnce() -> T) {
+pub(super) fn entry<T>(entries: &mut Vec<Option<T>>, number: u32, make: impl FnOnce() -> T) {
     let number = number as usize;
     if entries.len() <= number {
         entries.resize_with(number + 1, || None);
@@ -349,7 +350,7 @@ fn entry<T>(entries: &mut Vec<Option<T>>, number: u32, make: impl FnOnce() -> T)
 }
 
 /// Returns the entry of an axis map.
-fn made<T>(entries: &[Option<T>], number: u32) -> &T {
+pub(super) fn made<T>(entries: &[Option<T>], number: u32) -> &T {
     entries[number as usize].as_ref().expect("it was made")
 }
 
@@ -394,6 +395,18 @@ impl Work for Count<'_> {
         let (words, rest) = self.0.as_chunks::<8>();
         words.iter().map(|word| u64::from_le_bytes(*word).count_ones()).sum::<u32>()
             + rest.iter().map(|byte| byte.count_ones()).sum::<u32>()
+    }
+}
+
+impl<V: Slot> Lent for BytePlanes<V> {
+    type States = Collected;
+
+    fn no_states(&self) -> Collected {
+        Collected::new(&self.shape)
+    }
+
+    fn states(&mut self) -> &mut Collected {
+        &mut self.collected
     }
 }
 

@@ -109,6 +109,10 @@ pub(super) trait Slot: Vector {
     fn first_lanes(self, other: Self) -> Self;
     /// Returns the second lanes of both vectors.
     fn second_lanes(self, other: Self) -> Self;
+    /// Returns the bytes of this vector where the highest bit of `by` is set, and those of `other` elsewhere.
+    fn select(self, other: Self, by: Self) -> Self;
+    /// Returns the bytes that are equal in both vectors, as bits.
+    fn equal(self, other: Self) -> u32;
 }
 
 /// A register of AVX2.
@@ -257,5 +261,17 @@ impl Slot for Avx2 {
     fn second_lanes(self, other: Self) -> Self {
         // SAFETY: there is a vector, so the processor has the instructions.
         unsafe { Self(_mm256_permute2x128_si256::<0x31>(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    fn select(self, other: Self, by: Self) -> Self {
+        // SAFETY: there is a vector, so the processor has the instructions.
+        unsafe { Self(_mm256_blendv_epi8(other.0, self.0, by.0)) }
+    }
+
+    #[inline(always)]
+    fn equal(self, other: Self) -> u32 {
+        // SAFETY: there is a vector, so the processor has the instructions.
+        unsafe { _mm256_movemask_epi8(_mm256_cmpeq_epi8(self.0, other.0)) as u32 }
     }
 }

@@ -41,7 +41,7 @@ const BYTES: usize = 8;
 /// Returns whether the kernel fits the rows of a shape.
 pub(super) fn fits(shape: &Shape) -> bool {
     let is_short = shape.row_bits() as usize <= SIZE;
-    shape.blocks() == 1 && is_short && (shape.row_bits() > u32::BITS || shape.odd().is_some())
+    shape.is_whole() && is_short && (shape.row_bits() > u32::BITS || shape.odd().is_some())
 }
 
 /// The kernel of rows in words, for the instructions of a vector.

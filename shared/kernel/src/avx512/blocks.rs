@@ -181,6 +181,10 @@ pub(crate) fn split(packed: &[u8], planes: &mut [u8], stride: usize, rows: u32, 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn split_rows(packed: &[u8], planes: &mut [u8], stride: usize, rows: usize, row_bytes: usize) {
     assert!(packed.len() >= rows * row_bytes);
+    if row_bytes == 1 {
+        planes[..rows].copy_from_slice(&packed[..rows]);
+        return;
+    }
     let shuffles: [_; MAX_PLANES] = std::array::from_fn(|plane| {
         let mut index = [0; 64];
         let mut upper = 0;

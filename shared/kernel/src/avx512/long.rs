@@ -45,7 +45,7 @@ const FEW_PIECES: usize = 2;
 /// Returns the kernel for tensors of a shape; `None` if the shape does not fit, or this processor lacks the
 /// instructions.
 pub(super) fn long(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
-    let fits = shape.blocks() == 1 && shape.odd().is_none() && shape.row_bits() as usize > 2 * SIZE;
+    let fits = shape.is_whole() && shape.odd().is_none() && shape.row_bits() as usize > 2 * SIZE;
     let is_supported = super::blocks::is_supported();
     (fits && is_supported).then(|| Box::new(Long::new(shape)) as Box<dyn Kernel + Send>)
 }

@@ -36,7 +36,7 @@ pub(super) fn rows(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2");
-    let fits = shape.blocks() == 1 && shape.row_bits() as usize <= MAX_WORDS * SIZE;
+    let fits = shape.is_whole() && shape.row_bits() as usize <= MAX_WORDS * SIZE;
     (fits && is_supported).then(|| Box::new(Rows::new(shape)) as Box<dyn Kernel + Send>)
 }
 

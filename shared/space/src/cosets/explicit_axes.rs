@@ -11,12 +11,15 @@
 //! coset. The index of a word is then the number of the word of the home coset from which it is carried, and
 //! a map is the action of one of the few elements that keep the home coset's pattern. Frames are carried only
 //! where no symmetries are in use, because symmetries would rename the words.
+//!
+//! Where axes are tied, the frame of an axis is in classes, and each coset has a list of its summands. A
+//! transform maps classes to classes, and thereby summands to summands.
 
 mod frames;
 
-use crate::axis::{Carry, Form, List, View, with_turn};
+use crate::axis::{Carry, List, View, with_turn};
 use crate::cells::Cell;
-use crate::colouring::ReachableAxis;
+use crate::colouring::{ReachableAxis, Summands};
 use crate::cosets::CosetSymmetry;
 use crate::{AxisMap, Colouring, CosetError, CosetGraph, CosetId, Space};
 use frames::{carriers, elements};
@@ -27,7 +30,10 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Frames {
     /// By axis: the frames, by number. Where frames are carried, only the frame of the home coset.
     lists: Box<[Vec<List>]>,
-    /// By coset and axis: the number of the frame. Empty where frames are carried.
+    /// The lists of summands, by number. Where frames are carried, only the list of the home coset.
+    summands: Box<[Summands]>,
+    /// By coset: the number of the frame of each axis, and of the list of summands. Empty where frames are
+    /// carried.
     of: Box<[u16]>,
     /// Where frames are carried, by coset, colour and place in the home coset: the place to which a symbol
     /// is carried, and its turn.
@@ -78,12 +84,14 @@ impl Frames {
         }
         let has_all = |axis: &ReachableAxis| {
             let words = axis.list.words();
-            axis.form.arrangements(words[0]) == Some(words.len() as u128)
+            // The classes of a tied axis could differ.
+            axis.class == words.len() && axis.form.arrangements(words[0]) == Some(words.len() as u128)
         };
         let mut finder = Finder {
             graph,
             actions: Actions::new(graph),
             lists: vec![Vec::new(); axes],
+            summands: Vec::new(),
             by_smallest: FxHashMap::default(),
             known: FxHashMap::default(),
             has_all: reached.iter().map(has_all).collect(),
@@ -93,9 +101,10 @@ impl Frames {
         let (first, to) = graph.home();
         // The frame of the solved pattern is known. The symmetry that leads to its representative maps this
         // frame to that of the home coset.
-        let solved: Vec<u16> = (0..axes)
+        let mut solved: Vec<u16> = (0..axes)
             .map(|axis| finder.enter(axis, reached[axis].list.words().to_vec()))
             .collect::<Result<_, _>>()?;
+        solved.push(finder.enter_summands(graph.colouring().summands().clone())?);
         let leads = Leads { starts, leads };
         let images = finder.through_symmetry(to, &solved)?;
         // The limit is set only now, because the frames of the home coset are needed in any case.
@@ -103,17 +112,19 @@ impl Frames {
         match finder.follow(&leads, first, &images) {
             Ok(of) => Ok(Self {
                 lists: finder.lists.into(),
+                summands: finder.summands.into(),
                 of,
                 carriers: Box::default(),
                 cells: graph.space().cells(),
                 elements: Box::default(),
             }),
             Err(CosetError::TooManyFrames) if graph.symmetries().len() == 1 => {
+                let summands = [finder.summands.swap_remove(images[axes].into())].into();
                 let home = finder.lists.into_iter().zip(images);
                 let home = home.map(|(mut lists, number)| vec![lists.swap_remove(number.into())]);
                 let (carriers, cells) = (carriers(graph, &leads, first), graph.space().cells());
                 let lists = home.collect();
-                let mut carried = Self { lists, carriers, cells, ..Self::default() };
+                let mut carried = Self { lists, summands, carriers, cells, ..Self::default() };
                 carried.elements = elements(graph, &carried).unwrap_or_default();
                 Ok(carried)
             }
@@ -132,7 +143,13 @@ impl Frames {
     /// Returns the number of the frame of an axis in a coset; 0 where frames are carried.
     #[inline]
     pub(crate) fn number(&self, coset: CosetId, axis: usize) -> u16 {
-        self.of.get(coset.0 as usize * self.lists.len() + axis).copied().unwrap_or(0)
+        self.of.get(coset.0 as usize * (self.lists.len() + 1) + axis).copied().unwrap_or(0)
+    }
+
+    /// Returns the summands of a coset.
+    #[inline]
+    pub(crate) fn summands(&self, coset: CosetId) -> &Summands {
+        &self.summands[usize::from(self.number(coset, self.lists.len()))]
     }
 
     /// Returns a frame.
@@ -195,15 +212,19 @@ impl Leads {
     }
 }
 
+/// The frame to which an action leads, and the image of each class.
+type Images = (u16, Box<[u8]>);
+
 /// Finds the frames of all cosets.
 struct Finder<'g> {
     graph: &'g CosetGraph,
     actions: Actions<'g>,
     lists: Vec<Vec<List>>,
+    summands: Vec<Summands>,
     /// By axis and smallest word: the numbers of the frames.
     by_smallest: FxHashMap<(usize, u128), Vec<u16>>,
-    /// By the key of an action: the frame to which the action leads.
-    known: FxHashMap<Box<[u8]>, u16>,
+    /// By the key of an action.
+    known: FxHashMap<Box<[u8]>, Images>,
     /// By axis: whether all words with its pieces are reachable, so that the axis has a single frame.
     has_all: Vec<bool>,
     words: usize,
@@ -211,13 +232,19 @@ struct Finder<'g> {
 }
 
 impl Finder<'_> {
-    /// Returns the frame that has these words. A new frame is entered.
+    /// Returns the frame that has these words, class by class. A new frame is entered.
     fn enter(&mut self, axis: usize, words: Vec<u128>) -> Result<u16, CosetError> {
         let smallest = *words.iter().min().expect("a list has a word");
+        let class = self.actions.reached[axis].class;
         let same = self.by_smallest.entry((axis, smallest)).or_default();
         for &number in &*same {
             let list = &self.lists[axis][usize::from(number)];
-            if words.iter().all(|&word| list.number(word).is_some()) {
+            let class_of = |&word: &u128| list.number(word).map(|number| number as usize / class);
+            let is_class = |words: &[u128]| {
+                let first = class_of(&words[0]);
+                first.is_some() && words.iter().all(|word| class_of(word) == first)
+            };
+            if words.chunks_exact(class).all(is_class) {
                 return Ok(number);
             }
         }
@@ -227,21 +254,33 @@ impl Finder<'_> {
             return Err(CosetError::TooManyFrames);
         }
         same.push(number);
-        self.lists[axis].push(List::new(words));
+        self.lists[axis].push(List::new(words, class));
         Ok(number)
     }
 
-    /// Returns the numbers of the frames of all cosets, by coset and axis, given `frames`, those of coset
+    /// Returns the number of a list of summands. A new list is entered.
+    fn enter_summands(&mut self, summands: Summands) -> Result<u16, CosetError> {
+        let known = self.summands.iter().position(|known| *known == summands);
+        let number = known.unwrap_or_else(|| {
+            self.summands.push(summands);
+            self.summands.len() - 1
+        });
+        // Lists of summands are compared one by one.
+        const MOST: usize = 1 << 10;
+        if number < MOST { Ok(number as u16) } else { Err(CosetError::TooManyFrames) }
+    }
+
+    /// Returns the numbers of the frames of all cosets, as in [`Frames`], given `frames`, those of coset
     /// `first`.
     fn follow(&mut self, leads: &Leads, first: CosetId, frames: &[u16]) -> Result<Box<[u16]>, CosetError> {
-        let axes = frames.len();
-        let mut of = vec![Frames::UNKNOWN; self.graph.len() as usize * axes];
-        of[first.0 as usize * axes..][..axes].copy_from_slice(frames);
+        let entries = frames.len();
+        let mut of = vec![Frames::UNKNOWN; self.graph.len() as usize * entries];
+        of[first.0 as usize * entries..][..entries].copy_from_slice(frames);
         let mut open = vec![first.0];
         while let Some(source) = open.pop() {
-            let frames: Vec<u16> = of[source as usize * axes..][..axes].to_vec();
+            let frames: Vec<u16> = of[source as usize * entries..][..entries].to_vec();
             for &(target, mv) in leads.from(source) {
-                let known = &mut of[target as usize * axes..][..axes];
+                let known = &mut of[target as usize * entries..][..entries];
                 if known[0] == Frames::UNKNOWN {
                     known.copy_from_slice(&self.through_move(CosetId(target), mv as usize, &frames)?);
                     open.push(target);
@@ -267,27 +306,47 @@ impl Finder<'_> {
     }
 
     fn through(&mut self, symmetry: usize, frames: &[u16]) -> Result<Vec<u16>, CosetError> {
-        let mut images = vec![0; frames.len()];
+        let (&of_summands, frames) = frames.split_last().expect("the list of summands is the last entry");
+        let mut images = vec![0; frames.len() + 1];
+        // By source axis: its target, and the image of each class.
+        let mut classes: Vec<(usize, Box<[u8]>)> = Vec::with_capacity(frames.len());
         for (axis, &frame) in frames.iter().enumerate() {
             let (target, key) = self.actions.key(symmetry, axis, frame);
             // An axis that has all words has a single frame.
             if self.has_all[target] {
+                classes.push((target, [0].into()));
                 continue;
             }
-            images[target] = match self.known.get(key) {
-                Some(&number) => number,
-                None => {
-                    let key: Box<[u8]> = key.into();
-                    let carry = self.actions.carry(symmetry, axis);
-                    let form = &self.actions.reached[axis].form;
-                    let words = self.lists[axis][usize::from(frame)].words();
-                    let images = words.iter().map(|&word| carry.apply(form, word)).collect();
-                    let number = self.enter(target, images)?;
-                    self.known.insert(key, number);
-                    number
-                }
-            };
+            if let Some((number, of_classes)) = self.known.get(key) {
+                images[target] = *number;
+                classes.push((target, of_classes.clone()));
+                continue;
+            }
+            let key: Box<[u8]> = key.into();
+            let carry = self.actions.carry(symmetry, axis);
+            let ReachableAxis { form, class, .. } = &self.actions.reached[axis];
+            let words = self.lists[axis][usize::from(frame)].words();
+            let carried: Vec<u128> = words.iter().map(|&word| carry.apply(form, word)).collect();
+            let firsts: Vec<u128> = carried.iter().step_by(*class).copied().collect();
+            let number = self.enter(target, carried)?;
+            let list = &self.lists[target][usize::from(number)];
+            let class_of = |&word: &u128| list.number(word).map(|word| (word as usize / class) as u8);
+            let of_classes: Box<[u8]> =
+                firsts.iter().map(|word| class_of(word).expect("the list has the words")).collect();
+            self.known.insert(key, (number, of_classes.clone()));
+            images[target] = number;
+            classes.push((target, of_classes));
         }
+        let summands = &self.summands[usize::from(of_summands)];
+        let carried = summands.iter().map(|summand| {
+            let mut image: Box<[u8]> = vec![0; summand.len()].into();
+            for (&class, (target, of_classes)) in summand.iter().zip(&classes) {
+                image[*target] = of_classes[usize::from(class)];
+            }
+            image
+        });
+        let carried = Summands::new(carried.collect());
+        images[frames.len()] = self.enter_summands(carried)?;
         Ok(images)
     }
 }
@@ -499,19 +558,24 @@ impl<'g> Actions<'g> {
         })
     }
 
-    /// Returns the form of an axis.
-    fn form(&self, axis: usize) -> &'g Form {
-        &self.reached[axis].form
-    }
-
-    /// Returns the map from the indices of a frame of an axis to those of a frame of the axis that it
-    /// becomes.
-    pub(crate) fn map(&self, symmetry: usize, axis: usize, from: &List, to: &List) -> AxisMap {
+    /// Returns, for each class of a frame of an axis, the class of a frame of the axis that it becomes, and
+    /// the map from the indices of the one to those of the other.
+    pub(crate) fn maps(&self, symmetry: usize, axis: usize, from: &List, to: &List) -> Vec<(u8, AxisMap)> {
         let carry = self.carry(symmetry, axis);
-        let form = self.form(axis);
+        let ReachableAxis { form, class, .. } = &self.reached[axis];
+        let length = *class as u32;
         let number =
             |&word: &u128| to.number(carry.apply(form, word)).expect("transforms map frames to frames");
-        AxisMap::new(from.words().iter().map(number).collect())
+        let of_class = |words: &[u128]| {
+            let image = number(&words[0]) / length;
+            let index = |word| {
+                let number = number(word);
+                assert_eq!(number / length, image, "transforms map classes to classes");
+                number % length
+            };
+            (image as u8, AxisMap::new(words.iter().map(index).collect()))
+        };
+        from.words().chunks_exact(*class).map(of_class).collect()
     }
 }
 

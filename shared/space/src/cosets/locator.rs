@@ -26,6 +26,8 @@ pub(crate) struct Locator<'a> {
     /// By axis: where the next label of its arrangement goes.
     ends: Vec<usize>,
     indices: Vec<u32>,
+    /// By axis: the class of the word.
+    classes: Vec<u8>,
 }
 
 impl<'a> Locator<'a> {
@@ -54,6 +56,7 @@ impl<'a> Locator<'a> {
             arrangements: vec![0; graph.space.cells()],
             ends: Vec::new(),
             indices: Vec::new(),
+            classes: Vec::new(),
         }
     }
 
@@ -95,11 +98,15 @@ impl<'a> Locator<'a> {
         let colouring = &graph.colouring;
         self.indices.clear();
         if let Some(axes) = colouring.reached_axes() {
+            self.classes.clear();
             for (number, axis) in axes.iter().enumerate() {
                 let packed = graph.packed(axis, word);
-                self.indices.push(graph.frames.index(graph, coset, number, packed)?);
+                let index = graph.frames.index(graph, coset, number, packed)?;
+                self.classes.push((index / axis.class as u32) as u8);
+                self.indices.push(index % axis.class as u32);
             }
-            return Some(graph.shape.position(&self.indices));
+            let summand = graph.frames.summands(coset).number(&self.classes)?;
+            return Some(summand * graph.shape.summand_positions() + graph.shape.position(&self.indices));
         }
         self.ends.clone_from(&self.begins);
         for &letter in word {

@@ -62,7 +62,15 @@ impl<'a> StateWords<'a> {
 
     /// Returns the state at a position, as a word of symbols.
     pub fn at(&mut self, position: u32) -> &[u8] {
-        self.graph.shape().indices(position, self.graph.is_odd(self.coset), &mut self.indices);
+        let Self { graph, coset, .. } = *self;
+        graph.shape().indices(position, graph.is_odd(coset), &mut self.indices);
+        if let Some(axes) = graph.colouring().reached_axes() {
+            let summand = position / graph.shape().summand_positions();
+            let classes = graph.frames().summands(coset).classes(summand as usize);
+            for ((index, axis), &class) in self.indices.iter_mut().zip(axes).zip(classes) {
+                *index += u32::from(class) * axis.class as u32;
+            }
+        }
         for axis in 0..self.cells.len() {
             let index = self.indices[axis];
             if self.before[axis].replace(index) != Some(index) {

@@ -107,7 +107,9 @@ fn visit(transforms: &mut Transforms<'_>, coset: CosetId, found: &mut impl FnMut
 fn changes_nothing(transforms: &Transforms<'_>, transform: &Transform) -> bool {
     let keeps = |(axis, &to): (usize, &u8)| axis == usize::from(to);
     let is_identity = |&map: &u32| transforms.map(map).to.iter().zip(0..).all(|(&to, index)| to == index);
-    transform.target.iter().enumerate().all(keeps) && transform.maps.iter().all(is_identity)
+    transform.target.iter().enumerate().all(keeps)
+        && transform.summands.iter().zip(0..).all(|(&to, summand)| to == summand)
+        && transform.maps.iter().all(is_identity)
 }
 
 /// Calls `found` with the position of every state that a transform of a coset to itself fixes.
@@ -116,13 +118,30 @@ fn changes_nothing(transforms: &Transforms<'_>, transform: &Transform) -> bool {
 /// that c becomes. Along a cycle of axes one index therefore determines the others, and must come back to
 /// itself.
 pub fn fixed_by(transforms: &Transforms<'_>, transform: &Transform, found: &mut impl FnMut(u32)) {
+    let positions = transforms.graph().shape().summand_positions();
+    for (summand, to, maps) in transform.of_summands() {
+        if summand == to {
+            fixed_in_summand(transforms, maps, transform, &mut |position| {
+                found(summand * positions + position)
+            });
+        }
+    }
+}
+
+/// Does what [`fixed_by`] does for a summand, along whose axes `maps` lead.
+fn fixed_in_summand(
+    transforms: &Transforms<'_>,
+    maps: &[u32],
+    transform: &Transform,
+    found: &mut impl FnMut(u32),
+) {
     let shape = transforms.graph().shape();
     let axes = shape.lengths().len();
     let follow = |start: usize, index: u32, indices: &mut [u32]| {
         let (mut axis, mut index) = (start, index);
         loop {
             indices[axis] = index;
-            index = transforms.map(transform.maps[axis]).to[index as usize];
+            index = transforms.map(maps[axis]).to[index as usize];
             axis = usize::from(transform.target[axis]);
             if axis == start {
                 return index;

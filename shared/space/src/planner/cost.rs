@@ -27,6 +27,8 @@ pub(super) struct CostModel {
     pub(super) row_32: f64,
     pub(super) row_64: f64,
     pub(super) word_of_a_long_row: f64,
+    /// Time to pull a row where all axes have at most 32 entries.
+    pub(super) row_in_planes: f64,
     /// Time to pull a row that is a block, of up to 32 and of up to 64 bits.
     pub(super) block_32: f64,
     pub(super) block_64: f64,
@@ -34,8 +36,8 @@ pub(super) struct CostModel {
     pub(super) fastest_bit: f64,
     /// Time to compute a byte of a map.
     pub(super) map_byte: f64,
-    /// Time to compute an entry of a map along an axis of reachable words, and the number of such maps of an
-    /// axis.
+    /// Time to compute an entry of a map along an axis of reachable words, and the least number of such maps
+    /// of an axis.
     pub(super) map_entry: f64,
     pub(super) maps: f64,
     /// Time that planning may take for each word of the space.
@@ -68,6 +70,7 @@ impl CostModel {
         row_32: 3.0,
         row_64: 6.0,
         word_of_a_long_row: 16.0,
+        row_in_planes: 0.5,
         block_32: 8.0,
         block_64: 16.0,
         fastest_bit: 0.1,

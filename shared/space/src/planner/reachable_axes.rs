@@ -11,9 +11,9 @@
 
 use super::cost::CostModel;
 use super::{Candidate, Plan};
-use crate::axis::{AxisView, Component, View};
+use crate::axis::{AxisView, Component, Part, View};
 use crate::cells::Cell;
-use crate::colouring::PatternStabiliser;
+use crate::colouring::{PatternStabiliser, ReachableAxis};
 use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell as Shared, RefCell};
@@ -277,7 +277,7 @@ impl<'a> Search<'a> {
                     let labels = space.labels();
                     let label = |cell: usize| labels.of_pieces()[cell];
                     let is_one = cells.iter().all(|&cell| label(cell) == label(cells[0]));
-                    let mut view = |view| views.push(AxisView(vec![Component { colour: next, view }]));
+                    let mut view = |view| views.push(vec![Component { colour: next, view }].into());
                     let turning = if set.turns { choice.turning } else { Turning::InPattern };
                     match (turning, is_one) {
                         (Turning::InPattern, true) => {}
@@ -301,7 +301,7 @@ impl<'a> Search<'a> {
         }
         let turned: Vec<u8> = views
             .iter()
-            .flat_map(|view| &view.0)
+            .flat_map(|view| &view.components)
             .filter(|component| component.view.has_orientations())
             .map(|component| component.colour)
             .collect();
@@ -365,38 +365,114 @@ impl<'a> Search<'a> {
         };
         let lengths: Option<Vec<usize>> = views.iter().map(length).collect();
         let mut axes: Vec<(AxisView, usize)> = views.into_iter().zip(lengths?).collect();
+        let apart: Vec<AxisView> = axes.iter().map(|(view, _)| view.clone()).collect();
         join(&mut axes, states, &actions, length);
         order(&mut axes);
         let start = |entries: f64| self.model.maps * entries * self.model.map_entry + unused;
         let entries: f64 = axes.iter().map(|&(_, length)| length as f64).sum();
         let bits: f64 = axes.iter().map(|&(_, length)| length as f64).product();
-        // Rows of 64 bits are pulled fastest.
-        let pull = self.model.pull + self.model.listed_transform + bits / 64.0 * self.model.row_64;
-        if start(entries) + self.model.search(pulls, cosets, symmetries, pull, bits / 8.0) >= self.limit {
-            return None;
-        }
-        let views: Vec<AxisView> = axes.into_iter().map(|(view, _)| view).collect();
-        let bare = colouring.clone();
+        // Rows of 32 bits are pulled fastest.
+        let pull = self.model.pull + self.model.listed_transform + bits / 32.0 * self.model.row_in_planes;
+        let least = self.model.search(pulls, cosets, symmetries, pull, bits / 8.0);
+        let joined: Vec<AxisView> = axes.into_iter().map(|(view, _)| view).collect();
         let words = |view: &AxisView, form: &_| {
-            let listed = listed.borrow_mut().remove(view);
-            listed.or_else(|| hidden.words(&bare, form, space, Colouring::MAX_AXIS as usize))
+            let listed = listed.borrow().get(view).cloned();
+            listed.or_else(|| hidden.words(&colouring, form, space, Colouring::MAX_AXIS as usize))
         };
-        let colouring = colouring.with_words(&contents, &views, space, words).ok()?;
-        let shape =
-            Shape::of(space, &colouring).filter(|shape| shape.packed_bytes() <= Plan::MAX_COSET_BYTES)?;
-        let row = match (shape.row_bits(), shape.blocks()) {
-            (0..=32, 1) => self.model.row_32,
-            (33..=64, 1) => self.model.row_64,
-            (0..=32, _) => self.model.block_32,
-            (33..=64, _) => self.model.block_64,
-            (bits, _) => self.model.word_of_a_long_row * f64::from(bits.div_ceil(64)) + f64::from(bits),
+        let with_axes = |views: &[AxisView]| {
+            let colouring = colouring.clone().with_words(&contents, views, space, words).ok()?;
+            let shape = Shape::of(space, &colouring)?;
+            (shape.packed_bytes() <= Plan::MAX_COSET_BYTES).then_some((colouring, shape))
         };
-        let pull = self.model.pull + self.model.listed_transform + f64::from(shape.rows()) * row;
-        let nanoseconds = start(entries)
-            + self.model.search(pulls, cosets, symmetries, pull, f64::from(shape.packed_bytes()));
+        let cost = |(colouring, shape): (Colouring, Shape)| {
+            let lengths = shape.lengths();
+            let in_planes =
+                shape.blocks() == 1 && lengths.len() > 1 && lengths.iter().all(|&length| length <= 32);
+            let row = match (shape.row_bits(), shape.blocks()) {
+                _ if in_planes => self.model.row_in_planes,
+                (0..=32, 1) => self.model.row_32,
+                (33..=64, 1) => self.model.row_64,
+                (0..=32, _) => self.model.block_32,
+                (33..=64, _) => self.model.block_64,
+                (bits, _) => self.model.word_of_a_long_row * f64::from(bits.div_ceil(64)) + f64::from(bits),
+            };
+            let pull = self.model.pull * f64::from(shape.summands())
+                + self.model.listed_transform
+                + f64::from(shape.rows()) * row;
+            let search = self.model.search(pulls, cosets, symmetries, pull, f64::from(shape.packed_bytes()));
+            // Each way to move and turn the pieces of an axis is a map, but no pull needs more than one.
+            let maps = |axis: &ReachableAxis| {
+                let ways = |part: &Part| {
+                    let orders: f64 = (1..=part.places).map(|place| place as f64).product();
+                    orders * f64::from(part.turns).powf(part.places as f64)
+                };
+                let maps =
+                    axis.form.parts().iter().map(ways).product::<f64>().min(pulls).max(self.model.maps);
+                maps * axis.list.words().len() as f64 * self.model.map_entry
+            };
+            let axes = colouring.reached_axes().expect("the axes are of reachable words");
+            let nanoseconds = unused + axes.iter().map(maps).sum::<f64>() + search;
+            (colouring, nanoseconds)
+        };
+        let tied = ties(&joined, &apart, &actions).into_iter().filter_map(|views| {
+            let (colouring, _) = with_axes(&views)?;
+            with_axes(&in_order(views, &colouring.lengths()))
+        });
+        let whole = (start(entries) + least < self.limit).then(|| with_axes(&joined)).flatten();
+        let best =
+            whole.into_iter().chain(tied).map(cost).min_by(|(_, one), (_, other)| one.total_cmp(other));
+        let (colouring, nanoseconds) = best?;
         let made = Some((colouring, hidden.patterns().clone()));
         (nanoseconds < self.limit).then_some(Candidate { of_piece, made, nanoseconds, is_counted: true })
     }
+}
+
+/// Returns the ways to replace each joined axis by tied ones: the axes from which it was joined, or one axis
+/// for all of these that symmetries exchange.
+fn ties(joined: &[AxisView], apart: &[AxisView], actions: &[(Vec<u8>, usize)]) -> Vec<Vec<AxisView>> {
+    let orbit = |axis: usize| actions.iter().map(|(action, _)| action[axis]).min().unwrap_or(axis as u8);
+    let tie = |key: &dyn Fn(usize) -> u8| -> Option<Vec<AxisView>> {
+        let mut views = Vec::new();
+        for (axis, number) in joined.iter().zip(0..) {
+            let is_part = |part: &usize| axis.components.contains(&apart[*part].components[0]);
+            let parts: Vec<usize> = (0..apart.len()).filter(is_part).collect();
+            let mut keys: Vec<u8> = parts.iter().map(|&part| key(part)).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            if keys.len() == 1 {
+                views.push(axis.clone());
+                continue;
+            }
+            views.extend(keys.into_iter().map(|of| {
+                let parts = parts.iter().filter(|&&part| key(part) == of);
+                let mut components: Vec<Component> =
+                    parts.flat_map(|&part| apart[part].components.iter().copied()).collect();
+                components.sort_unstable();
+                AxisView { components, tie: Some(number) }
+            }));
+        }
+        (views.len() > joined.len()).then_some(views)
+    };
+    let mut ways: Vec<Vec<AxisView>> = [tie(&|axis| axis as u8), tie(&orbit)].into_iter().flatten().collect();
+    ways.dedup();
+    ways
+}
+
+/// Sorts the axes of a direct sum, which have these lengths. The last axis, which lies inside rows, is the one
+/// that makes the packed tensor shortest, and the next to last, along which rows are gathered, is the longest
+/// of the others.
+fn in_order(views: Vec<AxisView>, lengths: &[u32]) -> Vec<AxisView> {
+    let bytes = |length: u32| length.div_ceil(8) * 8;
+    let mut axes: Vec<(AxisView, u32)> = views.into_iter().zip(lengths.iter().copied()).collect();
+    axes.sort_by_key(|&(_, length)| length);
+    let waste = |length: u32| f64::from(bytes(length)) / f64::from(length);
+    let last = (0..axes.len()).min_by(|&one, &other| {
+        let wastes = [one, other].map(|axis| waste(axes[axis].1));
+        wastes[0].total_cmp(&wastes[1]).then(axes[other].1.cmp(&axes[one].1))
+    });
+    let last = axes.remove(last.expect("a tensor has an axis"));
+    axes.push(last);
+    axes.into_iter().map(|(view, _)| view).collect()
 }
 
 /// Returns the sets of pieces, grouped into classes that symmetries exchange. Pieces that moves carry among
@@ -492,11 +568,11 @@ fn joined(
     actions: &[(Vec<u8>, usize)],
 ) -> Vec<AxisView> {
     let axis_of = |number: usize| {
-        let is_in = |(axis, _): &(AxisView, usize)| axis.0.contains(&first[number].0[0]);
+        let is_in = |(axis, _): &(AxisView, usize)| axis.components.contains(&first[number].components[0]);
         axes.iter().position(is_in).expect("all components stay")
     };
     let some_first = |axis: usize| {
-        let is_in = |view: &AxisView| axes[axis].0.0.contains(&view.0[0]);
+        let is_in = |view: &AxisView| axes[axis].0.components.contains(&view.components[0]);
         first.iter().position(is_in).expect("axes are made of what there was at first")
     };
     let (a, b) = (some_first(i), some_first(j));
@@ -510,10 +586,10 @@ fn joined(
     for number in 0..axes.len() {
         let members = (0..axes.len()).filter(|&axis| class[axis] == number);
         let mut components: Vec<Component> =
-            members.flat_map(|axis| axes[axis].0.0.iter().copied()).collect();
+            members.flat_map(|axis| axes[axis].0.components.iter().copied()).collect();
         components.sort_unstable();
         if !components.is_empty() {
-            views.push(AxisView(components));
+            views.push(components.into());
         }
     }
     views
@@ -525,8 +601,8 @@ fn joined(
 fn order(axes: &mut [(AxisView, usize)]) {
     const SHORT: usize = 12;
     let rank = |(view, length): &(AxisView, usize)| {
-        let has_blocks = view.0.iter().any(|component| component.view.has_orientations())
-            && view.0.iter().any(|component| component.view.has_pieces());
+        let has_blocks = view.components.iter().any(|component| component.view.has_orientations())
+            && view.components.iter().any(|component| component.view.has_pieces());
         match *length {
             SHORT..=64 => (3, *length),
             65.. if has_blocks => (2, *length),

@@ -209,6 +209,11 @@ fn trivial_symmetries_are_not_used() {
     let plan = Plan::outline(&space).unwrap();
     assert_eq!((plan.symmetries_used, space.symmetries().len()), (8, 8));
     assert_eq!(plan.shape.bits() * 362_880, u64::try_from(space.states()).unwrap());
+    // The orientations of the corners, the edges and the centre are tied: each can be changed by half turns,
+    // with an even number of them in all. A class fixes the parity of their number.
+    assert_eq!((plan.shape.summands(), plan.shape.lengths()), (4, &[1, 8, 8][..]));
+    let views: Vec<String> = plan.colouring.views().iter().map(ToString::to_string).collect();
+    assert_eq!(views, ["4o ~0", "1o 3o 5o 7o ~0", "0o 2o 6o 8o ~0"]);
 }
 
 /// 10 corners of two kinds and 11 edges of two kinds, permuted in all ways, have C(10, 4) x C(11, 5) states.
