@@ -1,6 +1,7 @@
 //! Tests of the formats of puzzle files.
 
 mod gap;
+mod images;
 mod kpuzzle;
 mod ksolve;
 
