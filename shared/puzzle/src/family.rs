@@ -5,6 +5,7 @@
 pub mod cube;
 pub mod facelet_places;
 pub mod geometry;
+pub mod in_space;
 pub mod ring;
 pub mod sorting;
 pub mod square1;
@@ -160,6 +161,11 @@ pub fn by_name(text: &str) -> Result<Definition, FamilyError> {
     };
     puzzle.set_metric(family.metric);
     Ok(puzzle)
+}
+
+/// Returns the names of the pieces of the puzzle of a name, in the order of its cells; `None` if they have none.
+pub fn piece_names(word: &str) -> Option<Vec<&'static str>> {
+    cube::names(word).or_else(|| tetrahedron::names(word))
 }
 
 /// Returns the variant of a family with free rotations.
@@ -424,6 +430,30 @@ mod tests {
             assert!(!puzzle.generators(family.metric).unwrap().is_empty());
             assert!(families().iter().filter(|other| other.name() == family.name()).count() == 1);
         }
+    }
+
+    /// A turn about a face carries exactly the pieces of whose names the face is part.
+    #[test]
+    fn pieces_are_named_by_the_faces_where_they_belong() {
+        for word in ["2x2x2", "3x3x3", "3x3x3-corners", "3x3x3-edges", "3x3x3-positions"] {
+            let (puzzle, names) = (by_name(word).unwrap(), piece_names(word).unwrap());
+            assert_eq!(names.len(), puzzle.cells(), "{word}");
+            for generator in puzzle.moves() {
+                let is_moved = |cell: usize| generator.action.cells().apply(cell) != cell;
+                assert!((0..names.len()).all(|cell| is_moved(cell) == names[cell].contains(&generator.name)));
+            }
+        }
+        for word in ["pyraminx", "pyraminx+tips", "skewb", "dino", "compy"] {
+            assert_eq!(piece_names(word).unwrap().len(), by_name(word).unwrap().cells(), "{word}");
+        }
+        // U turns the axial piece, the edges and the tip at its vertex.
+        let puzzle = by_name("pyraminx+tips").unwrap();
+        for (cell, name) in piece_names("pyraminx+tips").unwrap().iter().enumerate() {
+            let turn = &puzzle.moves()[0].action;
+            let is_moved = turn.cells().apply(cell) != cell || turn.turns()[cell] != 0;
+            assert_eq!(is_moved, name.to_uppercase().contains('U'), "{name}");
+        }
+        assert_eq!(piece_names("pancake:4"), None);
     }
 
     #[test]
