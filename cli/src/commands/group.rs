@@ -18,8 +18,10 @@ use fathom_report::text::{grouped, many};
 use fathom_solve::elements;
 use serde_json::{Value, json};
 
-/// The maximum number of points of a group. The memory of Schreier-Sims grows with its cube.
+/// The number of points up to which every group is computed. The memory of Schreier-Sims grows with its cube.
 const MAX_POINTS: usize = 512;
+/// The maximum number of points, in groups with short orbits.
+const MAX_POINTS_IN_SHORT_ORBITS: usize = 4096;
 
 /// A puzzle and the generators of its group.
 struct Generators {
@@ -89,9 +91,9 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
         }
         PuzzleSpec::Defined(definition) => {
             let points = definition.orientation_counts().iter().map(|&order| usize::from(order)).sum();
-            if points > MAX_POINTS {
+            if points > MAX_POINTS_IN_SHORT_ORBITS {
                 return Err(bad_input!(
-                    "{word} has {points} points; 'fathom group' accepts at most {MAX_POINTS}"
+                    "{word} has {points} points; 'fathom group' accepts at most {MAX_POINTS_IN_SHORT_ORBITS}"
                 ));
             }
             let all = definition.moves().iter().chain(definition.free());
@@ -107,8 +109,18 @@ fn is_square1(word: &str) -> bool {
 }
 
 impl Generators {
-    fn group(&self) -> Group {
-        Group::new(self.points, self.moves.iter().map(|m| m.action.clone()).collect())
+    fn group(&self) -> Result<Group> {
+        let generators = self.moves.iter().map(|m| m.action.clone()).collect();
+        if self.points <= MAX_POINTS {
+            return Ok(Group::new(self.points, generators));
+        }
+        Group::of_many_points(self.points, generators).ok_or_else(|| {
+            bad_input!(
+                "{} has {} points, more than {MAX_POINTS}: 'fathom group' computes such groups only if they are symmetric or alternating, or if every orbit has at most 128 points and the group is as large as its orbits and parities allow",
+                self.name,
+                self.points
+            )
+        })
     }
 
     /// Returns the notes for users on how the puzzle's definition was interpreted. The group permutes all
@@ -184,7 +196,7 @@ pub(crate) fn group(args: &GroupArguments) -> Result<()> {
     }
     if let Some(text) = &question.contains {
         let state = puzzle.element("--contains", text)?;
-        let reason = why_not(&puzzle.group(), &state);
+        let reason = why_not(&puzzle.group()?, &state);
         return match reason {
             None => print(
                 "yes: the state is reachable".into(),
@@ -199,7 +211,7 @@ pub(crate) fn group(args: &GroupArguments) -> Result<()> {
             }
         };
     }
-    let group = puzzle.group();
+    let group = puzzle.group()?;
     let mut text = told(&puzzle, &group);
     if question.strong_generators {
         for generator in group.chain().strong_generators() {
@@ -306,7 +318,7 @@ fn element(puzzle: &Generators, element: &Permutation) -> (String, Value) {
 
 /// Finds a word for an element. Before the word is returned, its printed form is parsed and checked.
 fn factor(puzzle: &Generators, state: &Permutation) -> Result<(String, Value)> {
-    let group = puzzle.group();
+    let group = puzzle.group()?;
     let word = match Factoriser::new(&group).factor(state) {
         Some(word) => word,
         None => {
