@@ -11,6 +11,7 @@ mod javascript;
 pub mod kpuzzle;
 pub mod ksolve;
 pub mod santa;
+pub mod scramble_file;
 pub mod sequence;
 pub mod toml;
 
@@ -207,7 +208,7 @@ pub fn load(path: &Path) -> Result<Definition, LoadError> {
     let format = Format::new(&file, &text);
     let is_guessed = format == Format::Toml
         && Path::new(&file).extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("toml"));
-    parse(&text, format, &file).map_err(|error| if is_guessed { error.guessed_toml() } else { error })
+    read_text(&text, format, &file).map_err(|error| if is_guessed { error.guessed_toml() } else { error })
 }
 
 /// Reads the puzzle that a text defines. `file` is named in errors; if the text does not name the puzzle, its
@@ -216,6 +217,12 @@ pub fn load(path: &Path) -> Result<Definition, LoadError> {
 /// # Errors
 /// [`LoadError`] with the file, the place and the reason.
 pub fn parse(text: &str, format: Format, file: &str) -> Result<Definition, LoadError> {
+    // The text may have been written by this program, which numbers labels in order.
+    read_text(text, format, file).map(Definition::without_written_labels)
+}
+
+/// Reads a puzzle as [`parse`] does, with the labels as the text writes them.
+pub(crate) fn read_text(text: &str, format: Format, file: &str) -> Result<Definition, LoadError> {
     let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or("puzzle");
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {

@@ -30,10 +30,20 @@ pub fn plain(text: &str, source: &PuzzleSpec, labels: Option<&str>) -> Result<St
             return Ok(of_signed(definition, &numbers)?.to_string());
         }
     }
-    match labels {
-        Some(labels) => Ok(by_labels(&text, labels).unwrap_or(text)),
-        None => Ok(text),
-    }
+    let written = || match source {
+        PuzzleSpec::Defined(definition) => definition.written_labels(),
+        PuzzleSpec::Board(_) => None,
+    };
+    let labels: Vec<String> = match labels {
+        Some(labels) => entries(labels).map(str::to_owned).collect(),
+        None => written().unwrap_or_default().iter().map(u64::to_string).collect(),
+    };
+    Ok(by_labels(&text, &labels).unwrap_or(text))
+}
+
+/// Returns the entries of a list, which blanks, commas or semicolons separate.
+fn entries(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || ",;".contains(c)).filter(|entry| !entry.is_empty())
 }
 
 /// Reads moves that [the definition](Definition) of a puzzle does not name, because they also turn the puzzle as a
@@ -95,9 +105,10 @@ fn without_brackets(text: &str, cells: usize) -> String {
 
 /// Returns the numbers of a list; `None` if a text is not such a list.
 fn integers(text: &str) -> Option<Vec<i64>> {
-    let entries =
-        text.split(|c: char| c.is_whitespace() || ",;".contains(c)).filter(|entry| !entry.is_empty());
-    entries.map(|entry| entry.parse().ok()).collect::<Option<Vec<_>>>().filter(|numbers| !numbers.is_empty())
+    entries(text)
+        .map(|entry| entry.parse().ok())
+        .collect::<Option<Vec<_>>>()
+        .filter(|numbers| !numbers.is_empty())
 }
 
 /// Returns whether all pieces of a puzzle are in one orbit and have two sides.
@@ -135,19 +146,15 @@ fn of_signed(definition: &Definition, numbers: &[i64]) -> Result<OrientedPermuta
 
 /// Returns tiles that show these labels, if the text is the labels of all pieces in another order, and not itself
 /// a list of tiles.
-fn by_labels(text: &str, labels: &str) -> Option<String> {
-    let entries = |text: &str| -> Vec<String> {
-        let separators = |c: char| c.is_whitespace() || ",;".contains(c);
-        text.split(separators).filter(|entry| !entry.is_empty()).map(str::to_owned).collect()
-    };
-    let (shown, labels) = (entries(text), entries(labels));
-    if crate::tiles::read(text, labels.len().max(1)).is_ok() || shown.len() != labels.len() {
+fn by_labels(text: &str, labels: &[String]) -> Option<String> {
+    let shown: Vec<&str> = entries(text).collect();
+    if shown.is_empty() || shown.len() != labels.len() || crate::tiles::read(text, labels.len()).is_ok() {
         return None;
     }
     let mut taken = vec![false; labels.len()];
     let mut tiles = Vec::new();
     for label in &shown {
-        let piece = (0..labels.len()).find(|&piece| !taken[piece] && labels[piece] == *label)?;
+        let piece = (0..labels.len()).find(|&piece| !taken[piece] && labels[piece] == **label)?;
         taken[piece] = true;
         tiles.push(piece.to_string());
     }
@@ -254,6 +261,13 @@ mod tests {
             assert_eq!(plain(text, &ring, Some(labels)).unwrap(), tiles, "{text}");
         }
         assert_eq!(plain("1 0 0 1", &ring, None).unwrap(), "1 0 0 1");
+        // A file has its own numbers.
+        let text = "degree = 4\n[moves]\nL = \"(1,2,3,4)\"\n[solved]\nlabels = [7, 7, 2, 2]";
+        let read = crate::load::read_text(text, crate::Format::Toml, "x").unwrap();
+        let ring = PuzzleSpec::Defined(Box::new(read));
+        assert_eq!(plain("2 7 7 2", &ring, None).unwrap(), "2 0 1 3");
+        let apart = ring.with_distinct_pieces().unwrap();
+        assert_eq!(plain("2 7 7 2", &apart, None).unwrap(), "2 7 7 2");
     }
 
     /// The facelets of the superflip: every edge shows its other side.

@@ -3,7 +3,7 @@
 
 use super::geometry::{Cell, Cells, Vector, dot, puzzle, sum, turn};
 use super::in_space::Space;
-use crate::definition::Definition;
+use crate::definition::{Definition, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
 
 const FACES: [char; 6] = ['U', 'R', 'F', 'D', 'L', 'B'];
@@ -75,6 +75,49 @@ pub fn skewb() -> Definition {
     skewb
 }
 
+/// Returns the Ivy cube, of which a turn about one of four corners turns the corner and the three centres beside it: the
+/// skewb without its other corners.
+pub fn ivy() -> Definition {
+    let orbits = [("corners", cells(&HELD_CORNERS, 3)), ("centres", cells(&CENTRES, 1))];
+    let mut ivy = puzzle("ivy", &orbits);
+    for name in HELD_CORNERS {
+        let axis = place(name);
+        ivy.add_move(name, turn(&orbits, axis, |at| dot(at, axis) > 0)).expect("a turn keeps the orbits");
+    }
+    ivy
+}
+
+/// Returns the void cube: Rubik's cube without its centres, so that its rotations are free.
+pub fn void() -> Definition {
+    let orbits = [("corners", cells(&CORNERS, 3)), ("edges", cells(&EDGES, 2))];
+    in_hand(with_faces("void", &orbits, &FACES), &orbits)
+}
+
+/// Returns the 24 centres of the 4x4x4 cube, of which the four of each face are alike. A lower-case letter turns the
+/// layer behind a face.
+pub fn centres_of_4x4x4() -> Definition {
+    let mut centres = Vec::new();
+    for face in FACES.map(direction) {
+        // The four centres of a face are the sums of its direction, three cubies out, and two across.
+        for place in CORNERS.map(place).into_iter().filter(|&at| dot(at, face) > 0) {
+            let place = sum(place, face.map(|x| 2 * x));
+            centres.push(Cell { place, facelets: vec![face] });
+        }
+    }
+    let orbits = [("centres", centres)];
+    let mut cube = puzzle("4x4x4-centers", &orbits);
+    for face in FACES {
+        let axis = direction(face);
+        for (name, layer) in [(face, 3), (face.to_ascii_lowercase(), 1)] {
+            let action = turn(&orbits, axis, |at| dot(at, axis) == layer);
+            cube.add_move(name.to_string(), action).expect("a turn keeps the orbit");
+        }
+    }
+    let piece = |cell: u16| Piece { label: cell / 4, orientation: 0, seen: 1 };
+    cube.set_solved(&(0..24).map(piece).collect::<Vec<_>>()).expect("centres have no orientation");
+    cube
+}
+
 fn skewb_orbits() -> [Cells; 3] {
     [
         ("held", cells(&HELD_CORNERS, 3)),
@@ -114,7 +157,8 @@ pub(super) fn names(word: &str) -> Option<Vec<&'static str>> {
         "2x2x2" => [&CORNERS[..7], &[], &[]],
         "3x3x3-corners" => [&CORNERS, &[], &[]],
         "3x3x3-edges" | "dino" => [&EDGES, &[], &[]],
-        "3x3x3" | "3x3x3-positions" | "compy" => [&CORNERS, &EDGES, &[]],
+        "3x3x3" | "3x3x3-positions" | "compy" | "void" => [&CORNERS, &EDGES, &[]],
+        "ivy" => [&HELD_CORNERS, &CENTRES, &[]],
         "skewb" => [&HELD_CORNERS, &OTHER_CORNERS, &CENTRES],
         _ => return None,
     };

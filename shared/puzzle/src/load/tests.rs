@@ -4,6 +4,7 @@ mod gap;
 mod images;
 mod kpuzzle;
 mod ksolve;
+mod scramble_file;
 
 use super::*;
 use crate::Metric;
