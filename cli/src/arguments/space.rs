@@ -143,6 +143,8 @@ impl SpaceArguments {
         let whole = self.whole()?;
         let metric = self.metric.unwrap_or(whole.metric());
         let whole = whole.in_metric(metric).map_err(refused)?;
+        // Where states are limited, the moves are exactly those that the puzzle lists for the metric.
+        let metric = if whole.name().starts_with("sliding:") { whole.metric() } else { metric };
         let (mut source, metric) = match &self.moves {
             None => (whole, metric),
             Some(names) => (whole.with_moves(metric, names).map_err(refused)?, Metric::Given),

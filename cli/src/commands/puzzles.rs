@@ -3,6 +3,7 @@
 use crate::arguments::PuzzlesArguments;
 use anyhow::Result;
 use fathom_command::{output, terminal_line};
+use fathom_puzzle::family::sliding;
 use fathom_puzzle::{Family, Metric, PuzzleSpec, families};
 use fathom_report::known_results::{GodsNumber, gods_numbers};
 use fathom_report::text;
@@ -13,7 +14,7 @@ use std::io::IsTerminal;
 const WIDTH: u16 = 120;
 
 /// A row of the table, and an object of `puzzles --json`.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct Known {
     /// The group of puzzles.
     group: &'static str,
@@ -94,7 +95,16 @@ pub(crate) fn puzzles(args: &PuzzlesArguments) -> Result<()> {
         not_searched: None,
         known: gods_numbers("MxN"),
     };
-    let all: Vec<Known> = std::iter::once(board).chain(families().iter().map(Known::new)).collect();
+    let sliding = Known {
+        word: sliding::PATTERN,
+        example: "sliding:3x4",
+        about: "sliding tiles, such as the 15-puzzle: ,multi moves rows of tiles at once; ,torus; ,blank=CELL",
+        states: "(R C)!, or half of that",
+        metric: Metric::Given,
+        ..board.clone()
+    };
+    let sliding = Known { known: Vec::new(), ..sliding };
+    let all: Vec<Known> = [board, sliding].into_iter().chain(families().iter().map(Known::new)).collect();
     if args.json {
         return output::line(&serde_json::to_string(&all)?);
     }

@@ -10,6 +10,7 @@ pub mod geometry;
 pub mod in_space;
 pub mod kilominx;
 pub mod ring;
+pub mod sliding;
 pub mod sorting;
 pub mod square1;
 pub mod tetrahedron;
@@ -123,6 +124,9 @@ fn nearest(name: &str) -> Option<&'static str> {
 /// # Errors
 /// [`FamilyError`] with the patterns that exist, or with the numbers that the family takes.
 pub fn by_name(text: &str) -> Result<Definition, FamilyError> {
+    if let Some(found) = sliding::Sliding::by_name(text) {
+        return Ok(found?.definition());
+    }
     let turned = text.split_once('+').and_then(|(board, turn)| {
         let is_meant = |family: &&Family| match family.build {
             Build::Turned { .. } => family.pattern.split_once('+').is_some_and(|(_, word)| word == turn),
@@ -210,6 +214,9 @@ pub fn in_hand(word: &str) -> Result<Definition, FamilyError> {
 /// Returns the puzzle of this name under a metric of a single family; `None` if the name is not that of
 /// the family.
 pub fn in_metric(name: &str, metric: Metric) -> Option<Definition> {
+    if let Some(found) = sliding::Sliding::by_name(name) {
+        return Some(found.ok()?.with_rows(metric == Metric::Multi).definition());
+    }
     let build = match (name, metric) {
         ("square1", Metric::Face) => square1::square1,
         ("square1", Metric::Twist) => square1::by_twists,

@@ -1,7 +1,7 @@
 //! A puzzle by the name that a user gives: a board, a member of a family, or a file.
 
 use crate::definition::{Definition, DefinitionError};
-use crate::family::{self, FamilyError};
+use crate::family::{self, FamilyError, sliding};
 use crate::load::{self, LoadError};
 use crate::{Board, BoardError, Generator, Metric, Puzzle, PuzzleMove, SelectionError};
 use num_bigint::BigUint;
@@ -124,6 +124,14 @@ impl PuzzleSpec {
     /// # Errors
     /// [`SourceError::NotItsMetric`] if the puzzle does not support the metric.
     pub fn in_metric(self, metric: Metric) -> Result<Self, SourceError> {
+        // Sliding tiles list the moves of their metrics, because these depend on where the blank is.
+        if matches!(metric, Metric::Multi | Metric::Single)
+            && self.name().starts_with(sliding::PREFIX)
+            && Self::by_name(&self.name()).is_ok_and(|own| own == self)
+        {
+            let found = family::in_metric(&self.name(), metric).expect("the name is that of a family");
+            return Ok(Self::Defined(Box::new(found)));
+        }
         if !metric.is_square1_only() || self.metric() == metric {
             return Ok(self);
         }

@@ -3,12 +3,14 @@
 //!
 //! | written | meaning |
 //! |---|---|
-//! | `[2, 0, 1]`, `(2, 0, 1)`, `[[0, 1], [3, 2]]` | tiles, as Python programs write them |
+//! | `[2, 0, 1]` | tiles, as Python programs write them |
 //! | `-3 1 -2` | a signed permutation: pancakes from 1, with a minus for a burnt side up |
 //! | `1 0 0 1`, `B;A;A;B` | the label on each cell |
+//! | `1 2 0 3` | sliding tiles, from 1, and 0 for the blank |
 //! | `UUUUUUUUURRR…` | the 54 facelets of Rubik's cube, by face in the order U R F D L B |
 //! | `Rw U M' x` | moves of Rubik's cube with wide turns, slices and rotations; moves of the skewb as the WCA writes them |
 
+use crate::family::sliding::Sliding;
 use crate::family::{self, cube, in_space};
 use crate::{Definition, PuzzleSpec};
 use fathom_algebra::{OrientedPermutation, Permutation};
@@ -21,11 +23,19 @@ use fathom_algebra::{OrientedPermutation, Permutation};
 pub fn plain(text: &str, source: &PuzzleSpec, labels: Option<&str>) -> Result<String, String> {
     let text = without_brackets(text.trim(), source.cells());
     if let PuzzleSpec::Defined(definition) = source {
-        if is_facelets(&text) && is_built_in(definition, "3x3x3") {
-            return Ok(of_facelets(&text)?.to_string());
+        if let Some(Ok(board)) = Sliding::by_name(definition.name())
+            && let Some(numbers) = integers(text)
+            && let Ok(numbers) = numbers.into_iter().map(u64::try_from).collect::<Result<Vec<_>, _>>()
+            && is_built_in(definition, definition.name())
+            && let Some(tiles) = board.state(&numbers)
+        {
+            return Ok(tiles.iter().map(usize::to_string).collect::<Vec<_>>().join(" "));
+        }
+        if is_facelets(text) && is_built_in(definition, "3x3x3") {
+            return Ok(of_facelets(text)?.to_string());
         }
         if is_signed(definition)
-            && let Some(numbers) = integers(&text)
+            && let Some(numbers) = integers(text)
         {
             return Ok(of_signed(definition, &numbers)?.to_string());
         }
@@ -38,7 +48,7 @@ pub fn plain(text: &str, source: &PuzzleSpec, labels: Option<&str>) -> Result<St
         Some(labels) => entries(labels).map(str::to_owned).collect(),
         None => written().unwrap_or_default().iter().map(u64::to_string).collect(),
     };
-    Ok(by_labels(&text, &labels).unwrap_or(text))
+    Ok(by_labels(text, &labels).unwrap_or_else(|| text.into()))
 }
 
 /// Returns the entries of a list, which blanks, commas or semicolons separate.
@@ -87,20 +97,11 @@ pub fn on_cells(definition: &Definition, points: &Permutation) -> Option<Oriente
     (element.as_points() == *points).then_some(element)
 }
 
-/// Removes the brackets of a list of tiles. A bracket that is followed by numbers without further brackets is never
-/// that of cycles, and neither is one before numbers of which one is 0.
-fn without_brackets(text: &str, cells: usize) -> String {
-    let is_list = text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || "()[],-".contains(c));
-    let numbers = || text.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty());
-    let is_flat = text.starts_with('[') && text.matches('[').count() == 1;
-    if !is_list || !text.starts_with(['[', '(']) || numbers().count() != cells {
-        return text.into();
-    }
-    match is_flat || numbers().any(|number| number == "0") {
-        // Each inner list is a row.
-        true => text.trim_matches(['[', ']', '(', ')']).replace("],", ";").replace(['[', ']', '(', ')'], " "),
-        false => text.into(),
-    }
+/// Removes the brackets of a list of tiles, as Python programs write it. Cycles have more brackets.
+fn without_brackets(text: &str, cells: usize) -> &str {
+    let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let is_list = |inside: &&str| integers(inside).is_some_and(|numbers| numbers.len() == cells);
+    inside.filter(is_list).unwrap_or(text)
 }
 
 /// Returns the numbers of a list; `None` if a text is not such a list.
@@ -211,12 +212,21 @@ mod tests {
     #[test]
     fn lists_of_tiles_may_have_brackets() {
         let board = source("2x3");
-        for text in ["[2, 0, 4, 1, 3, 5]", "(2, 0, 4, 1, 3, 5)", "2, 0, 4, 1, 3, 5"] {
+        for text in ["[2, 0, 4, 1, 3, 5]", "2, 0, 4, 1, 3, 5"] {
             assert_eq!(plain(text, &board, None).unwrap(), "2, 0, 4, 1, 3, 5", "{text}");
         }
-        let rows = plain("[[2, 0, 4], [1, 3, 5]]", &board, None).unwrap();
-        assert_eq!(crate::tiles::read(&rows, 6), Ok(vec![2, 0, 4, 1, 3, 5]));
-        for cycles in ["(1,2,3,4,5,6)", "[[1,2,3],[4,5,6]]", "(1,2)", "[[1,2]]", "()", "[]", "V1 H1"] {
+        // Programs that count from 0 write cycles like these.
+        for cycles in [
+            "(0,1,2,3,4,5)",
+            "[[0,1,2],[3,4,5]]",
+            "(1,2,3,4,5,6)",
+            "[[1,2,3],[4,5,6]]",
+            "(1,2)",
+            "[[1,2]]",
+            "()",
+            "[]",
+            "V1 H1",
+        ] {
             assert_eq!(plain(cycles, &board, None).unwrap(), cycles);
         }
         // With --from-one.

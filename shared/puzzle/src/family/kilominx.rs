@@ -28,9 +28,9 @@ type Corner = [usize; 3];
 /// Returns the kilominx, with free rotations of the whole puzzle.
 pub fn kilominx() -> Definition {
     let mut corners: Vec<Corner> = Vec::new();
-    for face in 0..12 {
+    for (face, around) in AROUND.iter().enumerate() {
         for k in 0..5 {
-            let corner = [face, AROUND[face][k], AROUND[face][(k + 1) % 5]];
+            let corner = [face, around[k], around[(k + 1) % 5]];
             if place(&corners, corner).is_none() {
                 corners.push(corner);
             }
