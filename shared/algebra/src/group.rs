@@ -113,8 +113,11 @@ impl Group {
     /// If a generator is of another degree.
     pub fn of_many_points(degree: usize, generators: Vec<Permutation>) -> Option<Self> {
         assert!(generators.iter().all(|g| g.degree() == degree), "generators have the same degree");
-        let chain = StabiliserChain::along_orbits(degree, &generators)
-            .or_else(|| StabiliserChain::of_symmetric_or_alternating(degree, &generators))?;
+        let chain = match orbits(degree, &generators).len() {
+            1 => StabiliserChain::of_symmetric_or_alternating(degree, &generators),
+            _ => StabiliserChain::along_orbits(degree, &generators),
+        };
+        let chain = chain?;
         Some(Self::with_chain(degree, generators, chain))
     }
 

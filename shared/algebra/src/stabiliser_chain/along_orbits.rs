@@ -8,10 +8,12 @@ use num_bigint::BigUint;
 
 /// The largest number of points of an orbit. The group on its points is computed deterministically.
 const MAX_ORBIT: usize = 128;
-/// The number of consecutive random elements that may add nothing to the levels of an orbit.
-const PATIENCE: usize = 24;
-/// The number of elements from which random ones are made.
-const POOL: usize = 8;
+/// The number of consecutive random elements that may add nothing to the levels of an orbit. If a point of a basic orbit of
+/// k points is missing, one element in k finds it.
+const PATIENCE: usize = 128;
+/// The number of elements from which random ones are made, beyond those that generate all parities: so many more random
+/// elements generate them almost certainly.
+const SPARE: usize = 20;
 
 /// What the group does on one orbit.
 struct Constituent {
@@ -35,7 +37,8 @@ impl StabiliserChain {
         let constituents = constituents(degree, generators)?;
         let mut random = fastrand::Rng::with_seed(degree as u64);
         let mut chain = Self::trivial(degree);
-        let mut whole = Random::new(generators)?;
+        let length = SPARE + rank(parities(&constituents));
+        let mut whole = Random::new(generators, length)?;
         // Elements of the group that fix all orbits before the next one.
         let mut kernel = generators.to_vec();
         for Constituent { points, chain: group, .. } in &constituents {
@@ -43,17 +46,17 @@ impl StabiliserChain {
             let base: Vec<usize> = group.base().map(|point| points[point]).collect();
             chain.levels.extend(Self::trivial_along(degree, &base).levels);
             let lengths: Vec<usize> = group.orbit_lengths().collect();
-            let Some(mut elements) = Random::new(&kernel) else { break };
+            let Some(mut elements) = Random::new(&kernel, length) else { break };
             let mut idle = 0;
             while idle < PATIENCE && !chain.orbit_lengths().skip(first).eq(lengths.iter().copied()) {
                 let element = elements.next_in_normal_closure(&mut whole, &mut random);
                 idle = if chain.insert_below(first, &lengths, &element) { 0 } else { idle + 1 };
             }
             kernel.clear();
-            for _ in 0..4 * POOL {
+            for _ in 0..2 * length {
                 let element = elements.next_in_normal_closure(&mut whole, &mut random);
                 let residue = chain.residue(first, &element).1;
-                if !residue.is_identity() && kernel.len() < POOL {
+                if !residue.is_identity() && kernel.len() < length {
                     kernel.push(residue);
                 }
             }
@@ -120,9 +123,9 @@ struct Random {
 }
 
 impl Random {
-    /// Starts with these elements; `None` if there are none.
-    fn new(elements: &[Permutation]) -> Option<Self> {
-        let length = elements.len().max(POOL);
+    /// Starts with these elements, repeated up to a length; `None` if there are none.
+    fn new(elements: &[Permutation], length: usize) -> Option<Self> {
+        let length = elements.len().max(length);
         (!elements.is_empty())
             .then(|| Self { elements: elements.iter().cycle().take(length).cloned().collect() })
     }
@@ -202,12 +205,17 @@ fn is_same_action(one: &[usize], other: &[usize], generators: &[Permutation]) ->
 
 /// Returns the order of the largest group with these constituents whose parities are among those that the generators span.
 fn largest_order(constituents: &[Constituent]) -> BigUint {
-    let generators = constituents.first().map_or(0, |constituent| constituent.parities.len());
-    let all =
-        (0..generators).map(|i| constituents.iter().flat_map(|group| group.parities[i].clone()).collect());
     let alone: usize = constituents.iter().map(|group| rank(group.parities.clone())).sum();
     let product: BigUint = constituents.iter().map(|group| group.chain.big_order()).product();
-    product >> (alone - rank(all.collect()))
+    product >> (alone - rank(parities(constituents)))
+}
+
+/// Returns for each generator its parities on all constituents.
+fn parities(constituents: &[Constituent]) -> Vec<Vec<bool>> {
+    let generators = constituents.first().map_or(0, |constituent| constituent.parities.len());
+    (0..generators)
+        .map(|i| constituents.iter().flat_map(|group| group.parities[i].clone()).collect())
+        .collect()
 }
 
 /// Returns the rank of a matrix over the field of two elements.
@@ -295,7 +303,11 @@ mod tests {
         let turns = cube(10);
         let chain = StabiliserChain::along_orbits(600, &turns).unwrap();
         assert_eq!(chain.big_order(), order(4));
-        assert_eq!(StabiliserChain::along_orbits(96, &cube(4)).unwrap().big_order(), order(1));
+        for m in [1, 6] {
+            let n = 2 * m as usize + 2;
+            let chain = StabiliserChain::along_orbits(6 * n * n, &cube(n)).unwrap();
+            assert_eq!(chain.big_order(), order(m), "{n}");
+        }
         let mut random = fastrand::Rng::with_seed(1);
         let mut product = Permutation::identity(600);
         for _ in 0..200 {
