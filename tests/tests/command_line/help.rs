@@ -117,7 +117,7 @@ fn ls_lists_the_runs_of_a_directory() {
     assert_eq!(of("visited"), [0, 720, 6053]);
     assert_eq!((&listed[1]["god_number"], &listed[2]["depth"]), (&7.into(), &4.into()));
     let (table, _) = out(&["ls"]);
-    for says in ["complete, God's number 7", "stopped", "unreadable: ", "6,053  181,440"] {
+    for says in ["complete, God's number 7", "stopped", "unreadable: ", "6,053    181,440"] {
         assert!(table.contains(says), "{table}");
     }
 }

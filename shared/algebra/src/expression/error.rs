@@ -22,8 +22,8 @@ pub enum ExpressionError {
         at: usize,
         /// The name as written.
         name: String,
-        /// The names of all generators, separated by blanks. Empty if the error comes from [`sequence`],
-        /// which does not know them.
+        /// The names of all generators, separated by blanks. Empty if the error comes from
+        /// [`super::sequence`], which does not know them.
         known: String,
     },
     /// A known name that cannot be used.
