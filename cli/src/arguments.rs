@@ -20,7 +20,8 @@ pub(crate) use help::all_commands;
 pub(crate) use page::{HttpArguments, PageArguments};
 pub(crate) use plan::PlanArguments;
 pub(crate) use puzzle_questions::{
-    AntipodesArguments, ConvertArguments, GroupArguments, PuzzlesArguments, ShapesArguments, SolveArguments,
+    AntipodesArguments, ConvertArguments, GroupArguments, PiecesArguments, PuzzlesArguments, ShapesArguments,
+    SolveArguments,
 };
 pub(crate) use search::{
     BeginArguments, CompareArguments, Engine, MergeArguments, OnDoneArguments, RemoveArguments,
@@ -141,6 +142,8 @@ pub(crate) enum Command {
     Puzzles(PuzzlesArguments),
     /// Identify the group that a puzzle's moves generate, or test and factor elements
     Group(GroupArguments),
+    /// List the pieces of a puzzle: numbers, names and places
+    Pieces(PiecesArguments),
     /// Describe the shapes of Square-1 and the shortest paths between them
     Shapes(ShapesArguments),
     /// Rewrite a sequence with rotations as one for a puzzle with a fixed orientation

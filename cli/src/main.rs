@@ -55,6 +55,7 @@ fn run(arguments: Arguments) -> Result<()> {
         },
         Command::Puzzles(args) => commands::puzzles::puzzles(&args),
         Command::Group(args) => commands::group::group(&args),
+        Command::Pieces(args) => commands::pieces::pieces(&args),
         Command::Shapes(args) => commands::shapes::shapes(&args),
         Command::Convert(args) => commands::convert::convert(&args),
         Command::Solve(args) => commands::solve::solve(&args),

@@ -12,3 +12,4 @@ pub(crate) mod puzzles;
 mod report;
 mod shapes;
 mod solve;
+mod states;

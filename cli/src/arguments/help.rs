@@ -10,17 +10,18 @@ const GROUPS: [(&str, &[&str], &[&str]); 5] = [
     ("Runs", &["run", "resume", "plan", "status", "top", "ls", "remove"], &["logs", "merge"]),
     ("Clusters", &["serve", "worker", "keys", "stop", "drain"], &["workers"]),
     ("Results", &["report", "page", "verify", "audit"], &["compare"]),
-    ("Puzzles", &["puzzles", "solve", "group", "bound"], &["antipodes", "shapes", "convert"]),
+    ("Puzzles", &["puzzles", "solve", "group", "bound"], &["pieces", "antipodes", "shapes", "convert"]),
     ("This program", &[], &["bench", "completions", "man", "help"]),
 ];
 
 /// Examples by command. `tests/tests/command_line/help.rs` parses each line.
-const EXAMPLES: [(&str, &[&str]); 31] = [
+const EXAMPLES: [(&str, &[&str]); 32] = [
     (
         "run",
         &[
             "fathom run 3x4",
             "fathom run 3x3 --track 0-2",
+            "fathom run 3x3x3 --only DF,DR,DB,DL",
             "fathom run 2x2x2 --free-rotations --json",
             "fathom run 4x4 --workers 2 --dir /scratch/4x4",
             "fathom run 4x4 --store /scratch/fathom",
@@ -77,6 +78,7 @@ const EXAMPLES: [(&str, &[&str]); 31] = [
         "shapes",
         &["fathom shapes square1", "fathom shapes square1 170", "fathom shapes square1 --output shapes.svg"],
     ),
+    ("pieces", &["fathom pieces 3x3x3", "fathom pieces docs/examples/2x2x2.toml --json"]),
     ("convert", &["fathom convert 2x2x2 \"B' R B D D\""]),
     (
         "solve",

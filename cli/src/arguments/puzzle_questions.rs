@@ -23,6 +23,15 @@ pub(crate) struct PuzzlesArguments {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct PiecesArguments {
+    /// A board such as 3x4, a puzzle such as 3x3x3 (see 'fathom puzzles'), or a file
+    pub(crate) puzzle: String,
+    /// Print JSON
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) json: bool,
+}
+
 /// An element is written in moves, such as "V1*H2^-1" or "(V1 H2)^3", in cycles such as "(1,2,3)(4,5)", or as
 /// the state to which it leads, as tiles row by row.
 #[derive(Debug, Args)]
@@ -95,16 +104,16 @@ pub(crate) struct ConvertArguments {
     pub(crate) sequence: String,
 }
 
-/// A state is written as the number of the tile on each cell, row by row; as cycles of cells such as
-/// "(1,2,3)(4,5)", with twists as in "(1+1,2+2)" if pieces have orientations; or with --scramble as moves
-/// that lead to it.
+/// A state is written as the number of the tile on each cell, row by row; as the labels of --labels; as a signed
+/// permutation such as "-3 1 -2"; as the 54 facelets of Rubik's cube; as cycles of cells such as "(1,2,3)(4,5)", with
+/// twists as in "(1+1,2+2)" if pieces have orientations; or with --scramble as moves that lead to it.
 #[derive(Debug, Args)]
 #[command(mut_arg("puzzle", a_run_too), mut_arg("state", |argument| argument))]
 pub(crate) struct SolveArguments {
     #[command(flatten)]
     pub(crate) space: SpaceArguments,
     /// The state
-    #[arg(index = 2)]
+    #[arg(index = 2, allow_hyphen_values = true)]
     pub(crate) state: String,
     /// STATE is a sequence of moves that leads to it from solved, such as "V1 H2^-1" or "R U2 F'"
     #[arg(long)]

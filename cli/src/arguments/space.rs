@@ -7,6 +7,7 @@ use fathom_command::{bad_input, output, shell};
 use fathom_engine::run::{DEFINITION, SpaceSpec};
 use fathom_puzzle::{Metric, PuzzleSpec, SourceError, one_way_note};
 use fathom_space::Labels;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// The options that choose a space.
@@ -35,12 +36,15 @@ pub(crate) struct SpaceArguments {
     /// --labels, which refer to the cube with one corner fixed.
     #[arg(long, hide_short_help = true, help_heading = ADVANCED)]
     free_rotations: bool,
-    /// Distinguish only these tiles, numbered from 0 row by row, for example 0-3,8; all others are alike
-    #[arg(long, value_name = "LIST", conflicts_with = "labels")]
+    /// Distinguish only these tiles or pieces, for example 0-3,8 or DF,DR; the others are alike (alias: --only)
+    ///
+    /// Tiles are numbered from 0, row by row. 'fathom pieces' lists the numbers and names of pieces. Orientations of the
+    /// other pieces are ignored.
+    #[arg(long, alias = "only", value_name = "LIST", conflicts_with = "labels")]
     track: Option<String>,
-    /// A label for each tile, row by row, for example 0,0,1,1; tiles with the same label are alike
+    /// A label for each tile, row by row, for example 0,0,1,1 or A;A;B;B; tiles with the same label are alike
     #[arg(long, value_name = "LIST")]
-    labels: Option<String>,
+    pub(crate) labels: Option<String>,
     /// Distinguish all pieces, even those that look alike in the file
     #[arg(long, hide_short_help = true, help_heading = ADVANCED, conflicts_with_all = ["track", "labels"])]
     labelled: bool,
@@ -108,24 +112,58 @@ impl SpaceArguments {
         reduced(source).map_err(|error| bad_input!("{error}"))
     }
 
+    /// Returns a list of pieces by their numbers. The faces in the name of a piece may be in any order.
+    fn tracked(&self, list: &str, cells: usize) -> Result<String> {
+        let letters = |name: &str| {
+            let mut letters: Vec<char> = name.chars().collect();
+            letters.sort_unstable();
+            letters
+        };
+        let names = PuzzleSpec::piece_names(&self.puzzle).filter(|names| names.len() == cells);
+        let number = |entry: &str| match &names {
+            Some(names) if entry.trim().starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                let wanted = letters(entry.trim());
+                let found = names.iter().position(|name| letters(name) == wanted);
+                let unknown = || {
+                    bad_input!(
+                        "--track: unknown piece {:?}. 'fathom pieces {}' lists the pieces",
+                        entry.trim(),
+                        self.puzzle
+                    )
+                };
+                Ok(found.ok_or_else(unknown)?.to_string())
+            }
+            _ => Ok(entry.to_owned()),
+        };
+        Ok(list.split(',').map(number).collect::<Result<Vec<_>>>()?.join(","))
+    }
+
     pub(crate) fn spec(&self) -> Result<SpaceSpec> {
         let refused = |error: SourceError| bad_input!("{error}");
         let whole = self.whole()?;
         let metric = self.metric.unwrap_or(whole.metric());
         let whole = whole.in_metric(metric).map_err(refused)?;
+        // Where states are limited, the moves are exactly those that the puzzle lists for the metric.
+        let metric = if whole.name().starts_with("sliding:") { whole.metric() } else { metric };
         let (mut source, metric) = match &self.moves {
             None => (whole, metric),
             Some(names) => (whole.with_moves(metric, names).map_err(refused)?, Metric::Given),
         };
         let tiles = source.cells();
-        let labels = match (&self.track, &self.labels) {
+        let track = self.track.as_ref().map(|list| self.tracked(list, tiles)).transpose()?;
+        let labels = match (&track, &self.labels) {
             (Some(list), _) => Labels::parse_tracked(list, tiles),
-            (_, Some(list)) => Labels::parse_list(list, tiles),
+            (_, Some(list)) => Labels::parse_list(&numbered(list), tiles),
             _ => Ok(Labels::from_values(source.solved())),
         };
         let option = if self.track.is_some() { "--track" } else { "--labels" };
         let labels = labels.map_err(|error| bad_input!("{option}: {error}"))?;
         source.check_labels(labels.of_pieces()).map_err(|error| bad_input!("{option}: {error}"))?;
+        if let Some(list) = &track {
+            let hidden: Vec<bool> =
+                Labels::tracked(list, tiles)?.into_iter().map(|tracked| !tracked).collect();
+            source = source.without_orientations(&hidden).map_err(|error| bad_input!("{option}: {error}"))?;
+        }
         source.remark_on_labels(labels.of_pieces(), self.track.is_none() && self.labels.is_none());
         source.remarks().iter().for_each(|remark| output::remark(remark));
         if source.is_one_way(metric).map_err(|error| bad_input!("{error}"))? {
@@ -133,4 +171,15 @@ impl SpaceArguments {
         }
         Ok(SpaceSpec { source, metric, labels })
     }
+}
+
+/// Returns labels that are words, such as `A;A;B;B`, as numbers. Other labels are returned as they are.
+fn numbered(labels: &str) -> Cow<'_, str> {
+    let words: Vec<&str> = labels.split([',', ';']).map(str::trim).collect();
+    if !words.iter().all(|word| word.starts_with(|c: char| c.is_ascii_alphabetic())) {
+        return labels.into();
+    }
+    let number =
+        |word: &&str| words.iter().position(|other| other == word).expect("it is one of them").to_string();
+    words.iter().map(number).collect::<Vec<_>>().join(",").into()
 }

@@ -5,17 +5,23 @@ mod square1;
 use crate::arguments::GroupArguments;
 use anyhow::{Result, ensure};
 use fathom_algebra::factor::MAX_WORD;
-use fathom_algebra::{Factoriser, Group, GroupOrbit, Kind, Named, Permutation, expression};
+use fathom_algebra::{
+    Factoriser, Group, GroupOrbit, Kind, Named, OrientedPermutation, Permutation, expression,
+};
 use fathom_command::exit::No;
 use fathom_command::{bad_input, output};
 use fathom_engine::membership::why_not;
-use fathom_puzzle::{Board, BoardError, Generator, Line, Metric, Move, PuzzleSpec, tiles};
+use fathom_puzzle::{
+    Board, BoardError, Definition, Generator, Line, Metric, Move, PuzzleSpec, state_text, tiles,
+};
 use fathom_report::text::{grouped, many};
 use fathom_solve::elements;
 use serde_json::{Value, json};
 
-/// The maximum number of points of a group. The memory of Schreier-Sims grows with its cube.
+/// The number of points up to which every group is computed. The memory of Schreier-Sims grows with its cube.
 const MAX_POINTS: usize = 512;
+/// The maximum number of points, in groups with short orbits.
+const MAX_POINTS_IN_SHORT_ORBITS: usize = 4096;
 
 /// A puzzle and the generators of its group.
 struct Generators {
@@ -85,9 +91,9 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
         }
         PuzzleSpec::Defined(definition) => {
             let points = definition.orientation_counts().iter().map(|&order| usize::from(order)).sum();
-            if points > MAX_POINTS {
+            if points > MAX_POINTS_IN_SHORT_ORBITS {
                 return Err(bad_input!(
-                    "{word} has {points} points; 'fathom group' accepts at most {MAX_POINTS}"
+                    "{word} has {points} points; 'fathom group' accepts at most {MAX_POINTS_IN_SHORT_ORBITS}"
                 ));
             }
             let all = definition.moves().iter().chain(definition.free());
@@ -103,8 +109,18 @@ fn is_square1(word: &str) -> bool {
 }
 
 impl Generators {
-    fn group(&self) -> Group {
-        Group::new(self.points, self.moves.iter().map(|m| m.action.clone()).collect())
+    fn group(&self) -> Result<Group> {
+        let generators = self.moves.iter().map(|m| m.action.clone()).collect();
+        if self.points <= MAX_POINTS {
+            return Ok(Group::new(self.points, generators));
+        }
+        Group::of_many_points(self.points, generators).ok_or_else(|| {
+            bad_input!(
+                "{} has {} points, more than {MAX_POINTS}: 'fathom group' computes such groups only if they are symmetric or alternating, or if every orbit has at most 128 points and the group is as large as its orbits and parities allow",
+                self.name,
+                self.points
+            )
+        })
     }
 
     /// Returns the notes for users on how the puzzle's definition was interpreted. The group permutes all
@@ -116,6 +132,14 @@ impl Generators {
         }
     }
 
+    /// Returns the definition of the puzzle, if its pieces have orientations.
+    fn oriented(&self) -> Option<&Definition> {
+        match &self.source {
+            PuzzleSpec::Defined(definition) if self.points > definition.cells() => Some(definition),
+            _ => None,
+        }
+    }
+
     fn names(&self) -> Vec<&str> {
         self.moves.iter().map(|m| m.name.as_str()).collect()
     }
@@ -124,13 +148,24 @@ impl Generators {
         if let PuzzleSpec::Board(board) = &self.source {
             tiles::check_rows(text, board.columns()).map_err(|error| bad_input!("{option}: {error}"))?;
         }
-        let text = match self.from_one {
-            true => &tiles::counted_from_one(text, self.points)
-                .map_err(|error| bad_input!("{option}: {error}"))?,
-            false => text,
-        };
+        let refused = |error: String| bad_input!("{option}: {error}");
+        if let Some(definition) = self.oriented()
+            && text.starts_with('(')
+            && text.contains('+')
+            && let Ok(element) = OrientedPermutation::parse(text, &definition.orientation_counts())
+        {
+            return Ok(element.as_points());
+        }
+        let mut text = state_text::plain(text, &self.source, None).map_err(refused)?;
+        if self.from_one {
+            text = tiles::counted_from_one(&text, self.points).map_err(refused)?;
+        }
         let all: Vec<Move> = self.moves.iter().chain(&self.spare).cloned().collect();
-        elements::read(text, self.points, &all).map_err(|error| bad_input!("{option}: {error}"))
+        elements::read(&text, self.points, &all).or_else(|error| {
+            let element =
+                state_text::scramble(&text, &self.source).ok_or(error.to_string()).map_err(refused)?;
+            Ok(element.as_points())
+        })
     }
 }
 
@@ -161,7 +196,7 @@ pub(crate) fn group(args: &GroupArguments) -> Result<()> {
     }
     if let Some(text) = &question.contains {
         let state = puzzle.element("--contains", text)?;
-        let reason = why_not(&puzzle.group(), &state);
+        let reason = why_not(&puzzle.group()?, &state);
         return match reason {
             None => print(
                 "yes: the state is reachable".into(),
@@ -176,7 +211,7 @@ pub(crate) fn group(args: &GroupArguments) -> Result<()> {
             }
         };
     }
-    let group = puzzle.group();
+    let group = puzzle.group()?;
     let mut text = told(&puzzle, &group);
     if question.strong_generators {
         for generator in group.chain().strong_generators() {
@@ -259,7 +294,8 @@ fn told_json(puzzle: &Generators, group: &Group) -> Value {
     })
 }
 
-/// Describes an element by its cycles, order, parity and state, as text and as JSON.
+/// Describes an element by its cycles, order, parity and state, as text and as JSON. If pieces have orientations, the
+/// state is also given as `fathom solve` takes it.
 fn element(puzzle: &Generators, element: &Permutation) -> (String, Value) {
     let mut tiles = elements::tiles_of(element);
     tiles.iter_mut().for_each(|tile| *tile += u16::from(puzzle.from_one));
@@ -270,13 +306,19 @@ fn element(puzzle: &Generators, element: &Permutation) -> (String, Value) {
         "{element}\norder: {order_text}\nparity: {parity}\ntiles: {}",
         tiles.iter().map(u16::to_string).collect::<Vec<_>>().join(" ")
     );
-    let json = json!({ "puzzle": puzzle.name, "element": element.to_string(), "order": order, "parity": parity, "tiles": tiles });
-    (text, json)
+    let mut json = json!({ "puzzle": puzzle.name, "element": element.to_string(), "order": order, "parity": parity, "tiles": tiles });
+    match puzzle.oriented().and_then(|definition| state_text::on_cells(definition, element)) {
+        Some(state) => {
+            json["state"] = json!(state.to_string());
+            (format!("{text}\nstate: {state}"), json)
+        }
+        None => (text, json),
+    }
 }
 
 /// Finds a word for an element. Before the word is returned, its printed form is parsed and checked.
 fn factor(puzzle: &Generators, state: &Permutation) -> Result<(String, Value)> {
-    let group = puzzle.group();
+    let group = puzzle.group()?;
     let word = match Factoriser::new(&group).factor(state) {
         Some(word) => word,
         None => {

@@ -3,6 +3,7 @@
 use crate::arguments::PuzzlesArguments;
 use anyhow::Result;
 use fathom_command::{output, terminal_line};
+use fathom_puzzle::family::sliding;
 use fathom_puzzle::{Family, Metric, PuzzleSpec, families};
 use fathom_report::known_results::{GodsNumber, gods_numbers};
 use fathom_report::text;
@@ -13,8 +14,10 @@ use std::io::IsTerminal;
 const WIDTH: u16 = 120;
 
 /// A row of the table, and an object of `puzzles --json`.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct Known {
+    /// The group of puzzles.
+    group: &'static str,
     /// The name of the puzzle, or a pattern of names such as `MxN`.
     word: &'static str,
     /// A name of that pattern.
@@ -43,6 +46,7 @@ impl Known {
             Err(error) => Some(error.to_string()),
         };
         Self {
+            group: family.group,
             word: family.pattern,
             example: family.example,
             about: family.about,
@@ -80,6 +84,7 @@ impl Known {
 
 pub(crate) fn puzzles(args: &PuzzlesArguments) -> Result<()> {
     let board = Known {
+        group: "Boards",
         word: "MxN",
         example: "3x4",
         about: "the two-dimensional magic cube, or Loopover: rows and columns of a board rotate",
@@ -90,17 +95,32 @@ pub(crate) fn puzzles(args: &PuzzlesArguments) -> Result<()> {
         not_searched: None,
         known: gods_numbers("MxN"),
     };
-    let all: Vec<Known> = std::iter::once(board).chain(families().iter().map(Known::new)).collect();
+    let sliding = Known {
+        word: sliding::PATTERN,
+        example: "sliding:3x4",
+        about: "sliding tiles, such as the 15-puzzle: ,multi moves rows of tiles at once; ,torus; ,blank=CELL",
+        states: "(R C)!, or half of that",
+        metric: Metric::Given,
+        ..board.clone()
+    };
+    let sliding = Known { known: Vec::new(), ..sliding };
+    let all: Vec<Known> = [board, sliding].into_iter().chain(families().iter().map(Known::new)).collect();
     if args.json {
         return output::line(&serde_json::to_string(&all)?);
     }
+    let groups = all.chunk_by(|one, other| one.group == other.group);
     if std::io::stdout().is_terminal() && terminal_line::columns() < WIDTH.into() {
-        return all.iter().try_for_each(|known| output::line(&known.lines()));
+        for group in groups {
+            let lines: Vec<String> = group.iter().map(Known::lines).collect();
+            output::line(&format!("{}:\n{}\n", group[0].group, lines.join("\n")))?;
+        }
+        return Ok(());
     }
-    let rows = all.iter().map(|known| {
-        let row = [known.word, known.metric.as_str(), known.states, &known.gods_numbers(), known.about];
-        row.map(str::to_owned)
+    let row = |known: &Known| [known.word, &known.gods_numbers(), known.about].map(str::to_owned);
+    let rows = groups.flat_map(|group| {
+        let heading = [format!("{}:", group[0].group), String::new(), String::new()];
+        std::iter::once(heading).chain(group.iter().map(row))
     });
-    let header = ["name", "metric", "states", "God's number", "description"];
+    let header = ["name", "God's number", "description"];
     output::line(text::wrapped(header, rows, WIDTH).trim_end())
 }

@@ -7,7 +7,8 @@ use fathom_command::{bad_input, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::Files;
 use fathom_layer::LocalDisk;
-use fathom_puzzle::{PuzzleSpec, tiles};
+use fathom_puzzle::load::scramble_file::{self, Scramble};
+use fathom_puzzle::{PuzzleSpec, state_text, tiles};
 use fathom_solve::{Bidirectional, LayerDistances, SearchError, Solutions, SolveModel, SpaceWords, descend};
 use serde_json::json;
 
@@ -23,12 +24,7 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
     {
         tiles::check_rows(&args.state, board.columns()).map_err(|error| bad_input!("STATE: {error}"))?;
     }
-    let text = match args.from_one && !args.scramble {
-        true => tiles::counted_from_one(&args.state, spec.source.cells())
-            .map_err(|error| bad_input!("STATE: {error}"))?,
-        false => args.state.clone(),
-    };
-    let state = model.read(&text, args.scramble).map_err(|error| bad_input!("STATE: {error}"))?;
+    let state = state(args, &model, &spec.source).map_err(|error| bad_input!("STATE: {error}"))?;
     let unreachable = |why: &str| bad_input!("{} cannot reach this state: {why}", model.name());
     if let Some(why) = model.why_not(&state) {
         return Err(unreachable(&why));
@@ -74,6 +70,55 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
     };
     let one_way = spec.source.is_one_way(spec.metric).map_err(|error| bad_input!("{error}"))?;
     print(args, &model, &state, &found, method, &spec.notes(!one_way))
+}
+
+/// Reads the state, in any form that a user may write it.
+fn state(
+    args: &SolveArguments,
+    model: &SolveModel,
+    source: &PuzzleSpec,
+) -> Result<OrientedPermutation, String> {
+    if let Some((file, name)) = scramble_file(&args.state) {
+        return from_file(file, name, model, source);
+    }
+    if args.scramble {
+        let read = model.read(&args.state, true);
+        return read.or_else(|error| state_text::scramble(&args.state, source).ok_or(error.to_string()));
+    }
+    let labels = args.space.labels.as_deref().filter(|_| !args.from_one);
+    let mut text = state_text::plain(&args.state, source, labels)?;
+    if args.from_one {
+        text = tiles::counted_from_one(&text, source.cells())?;
+    }
+    model.read(&text, false).map_err(|error| error.to_string())
+}
+
+/// Returns the file and the name of a scramble, if a text names one: `tperm.scr`, `some.scr:NAME`.
+fn scramble_file(text: &str) -> Option<(&str, Option<&str>)> {
+    match text.split_once(".scr:") {
+        Some((file, name)) => Some((&text[..file.len() + 4], Some(name))),
+        None => text.ends_with(".scr").then_some((text, None)),
+    }
+}
+
+/// Reads a scramble from a file of twsearch.
+fn from_file(
+    file: &str,
+    name: Option<&str>,
+    model: &SolveModel,
+    source: &PuzzleSpec,
+) -> Result<OrientedPermutation, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: cannot be read: {error}"))?;
+    let definition = source.definition(source.metric()).map_err(|error| error.to_string())?;
+    let mut scrambles =
+        scramble_file::read(&text, &definition).map_err(|error| format!("{file}: {error}"))?;
+    let known: Vec<String> = scrambles.iter().map(|(name, _)| name.clone()).collect();
+    scrambles.retain(|(known, _)| name.is_none_or(|name| name == known));
+    match &scrambles[..] {
+        [(_, Scramble::Moves(moves))] => model.read(moves, true).map_err(|error| format!("{file}: {error}")),
+        [(_, Scramble::State(state))] => Ok(state.clone()),
+        _ => Err(format!("write {file}:NAME with one of the scrambles of the file: {}", known.join(" "))),
+    }
 }
 
 /// Returns a text, truncated if it is too long for a message.

@@ -6,7 +6,7 @@
 //! | `FR'`, `flffudrll` | a product of names without blanks, if there is only one way to read it |
 //! | `a^-2`, `(V1 H1^2)^-3`, `V_1^{-1}` | a power; a name may have `_` and braces, as in formulas |
 //! | `R'`, `R2`, `R2'` | a power, as on cubes; a number requires a name that does not end in a digit |
-//! | `R’`, `R′` | `R'`, if no name has the character |
+//! | `R’`, `R‘`, `R′`, `R´`, `Rʹ`, `Rʼ`, `R＇` | `R'`, if no name has the character |
 //! | `(R U)3` | a power: a number directly after a bracket |
 //! | `[A, B]`, `[A: B]` | the commutator A B A' B', and the conjugate A B A' |
 //! | `()`, `.` | the identity |
@@ -97,7 +97,7 @@ impl Element for Turns {
 }
 
 /// Characters that word processors and web pages substitute for `'`. Names may have these characters, too.
-const PRIMES: [char; 2] = ['\u{2019}', '\u{2032}'];
+const PRIMES: [char; 7] = ['\u{2018}', '\u{2019}', '\u{2032}', '\u{b4}', '\u{2b9}', '\u{2bc}', '\u{ff07}'];
 /// The maximum number of factors in a text. The limit bounds the time for untrusted text.
 const MAX_FACTORS: usize = 1 << 18;
 /// The longest name that is looked up, in bytes.

@@ -102,6 +102,26 @@ impl Group {
             .then(|| StabiliserChain::of_symmetric_or_alternating(degree, &generators))
             .flatten();
         let chain = giant.unwrap_or_else(|| StabiliserChain::new(degree, &generators));
+        Self::with_chain(degree, generators, chain)
+    }
+
+    /// Computes the group as [`Group::new`] does, by algorithms that are fast on thousands of points: it must be the
+    /// symmetric or the alternating group, or one whose chain [`StabiliserChain::along_orbits`] finds. `None` if it is
+    /// another.
+    ///
+    /// # Panics
+    /// If a generator is of another degree.
+    pub fn of_many_points(degree: usize, generators: Vec<Permutation>) -> Option<Self> {
+        assert!(generators.iter().all(|g| g.degree() == degree), "generators have the same degree");
+        let chain = match orbits(degree, &generators).len() {
+            1 => StabiliserChain::of_symmetric_or_alternating(degree, &generators),
+            _ => StabiliserChain::along_orbits(degree, &generators),
+        };
+        let chain = chain?;
+        Some(Self::with_chain(degree, generators, chain))
+    }
+
+    fn with_chain(degree: usize, generators: Vec<Permutation>, chain: StabiliserChain) -> Self {
         let orbits = orbits(degree, &generators).into_iter().map(|points| {
             let blocks = smallest_blocks(&points, &generators);
             GroupOrbit { points, blocks }

@@ -1,6 +1,8 @@
 //! Stabiliser chains: a base and strong generating set of a group by the deterministic Schreier-Sims
 //! algorithm, or by random elements if the order of the group is known.
 
+mod along_orbits;
+
 use crate::Permutation;
 use num_bigint::BigUint;
 

@@ -76,7 +76,21 @@ pub struct Definition {
     never: Box<[(u16, u16)]>,
     metric: Metric,
     remarks: Remarks,
+    written_labels: WrittenLabels,
 }
+
+/// The labels of the pieces as a file writes them, before they are numbered in order. They are not part of the puzzle:
+/// definitions that differ only in them are equal.
+#[derive(Clone, Debug, Default)]
+struct WrittenLabels(Option<Vec<u64>>);
+
+impl PartialEq for WrittenLabels {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for WrittenLabels {}
 
 /// Remarks for users about how a file was read. Remarks are not part of the puzzle: definitions that
 /// differ only in their remarks are equal.
@@ -149,6 +163,7 @@ impl Definition {
             never: Box::default(),
             metric: Metric::Given,
             remarks: Remarks::default(),
+            written_labels: WrittenLabels::default(),
         })
     }
 
@@ -265,7 +280,24 @@ impl Definition {
         }
         check_solved_allowed(&solved, &self.never)?;
         self.solved = solved;
+        self.written_labels = WrittenLabels::default();
         Ok(())
+    }
+
+    /// Records the label of the piece on each solved cell as a file writes it, for states that are given by labels.
+    pub(crate) fn set_written_labels(&mut self, labels: Vec<u64>) {
+        self.written_labels = WrittenLabels(Some(labels));
+    }
+
+    /// Forgets the labels as a file writes them.
+    pub(crate) fn without_written_labels(self) -> Self {
+        Self { written_labels: WrittenLabels::default(), ..self }
+    }
+
+    /// Returns the label of the piece on each solved cell as the file writes it; `None` if there is no file, or if
+    /// the labels have been changed since.
+    pub fn written_labels(&self) -> Option<&[u64]> {
+        self.written_labels.0.as_deref()
     }
 
     /// Limits the states to those in which each of these cells holds a piece with the label that belongs

@@ -2,10 +2,15 @@
 //! such as `2x2x2` and [Square-1](square1). Boards (`3x4`) have their [own type](crate::Board); boards that
 //! can be turned over (`3x3+flip`) are families of this module.
 
+pub mod clock;
 pub mod cube;
+pub mod cuboid;
 pub mod facelet_places;
 pub mod geometry;
+pub mod in_space;
+pub mod kilominx;
 pub mod ring;
+pub mod sliding;
 pub mod sorting;
 pub mod square1;
 pub mod tetrahedron;
@@ -18,7 +23,9 @@ pub use facelet_places::{Facelets, facelets};
 /// A name, or a pattern of names, and the puzzles that have these names.
 #[derive(Debug)]
 pub struct Family {
-    /// The pattern of the names, where `M`, `N` and `K` stand for numbers: `pancake:N`.
+    /// The group in which users see the family.
+    pub group: &'static str,
+    /// The pattern of the names, where capital letters stand for numbers: `pancake:N`.
     pub pattern: &'static str,
     /// A name of this pattern.
     pub example: &'static str,
@@ -50,8 +57,10 @@ enum Build {
     One(fn() -> Definition),
     /// A name has one number, of at least the given value.
     Sized(usize, fn(usize) -> Definition),
-    /// A name has two numbers N,K with 2 <= K <= N.
-    Ring(fn(usize, usize) -> Definition),
+    /// A name has two numbers N,K with 2 <= K <= N, or with 1 <= K < N if `proper` is set.
+    Ring { proper: bool, build: fn(usize, usize) -> Definition },
+    /// A name has the three sides AxBxC of a cuboid.
+    Cuboid(fn([usize; 3]) -> Definition),
     /// A name has the board that is turned over, which must be square if `square` is set.
     Turned { square: bool, build: fn(Board) -> Definition },
 }
@@ -90,6 +99,9 @@ pub enum FamilyError {
     },
 }
 
+/// The pattern of the names of cuboids.
+const CUBOID: &str = "AxBxC";
+
 /// The largest N of a family: the number of cells of the largest board.
 pub const MAX_SIZE: usize = Board::MAX_CELLS;
 
@@ -112,6 +124,9 @@ fn nearest(name: &str) -> Option<&'static str> {
 /// # Errors
 /// [`FamilyError`] with the patterns that exist, or with the numbers that the family takes.
 pub fn by_name(text: &str) -> Result<Definition, FamilyError> {
+    if let Some(found) = sliding::Sliding::by_name(text) {
+        return Ok(found?.definition());
+    }
     let turned = text.split_once('+').and_then(|(board, turn)| {
         let is_meant = |family: &&Family| match family.build {
             Build::Turned { .. } => family.pattern.split_once('+').is_some_and(|(_, word)| word == turn),
@@ -119,16 +134,21 @@ pub fn by_name(text: &str) -> Result<Definition, FamilyError> {
         };
         Some((FAMILIES.iter().find(is_meant)?.name(), Some(board)))
     });
+    let is_cuboid = text.split('x').count() == 3 && text.split('x').all(|side| side.parse::<usize>().is_ok());
+    let known = |name: &str| FAMILIES.iter().find(|family| family.name() == name);
     let (name, numbers) = turned.unwrap_or_else(|| match text.split_once(':') {
         Some((name, numbers)) => (name, Some(numbers)),
+        None if is_cuboid && known(text).is_none() => (CUBOID, Some(text)),
         None => (text, None),
     });
-    let family = FAMILIES.iter().find(|family| family.name() == name);
+    let family = known(name);
     let family = family.ok_or_else(|| FamilyError::Unknown { word: text.into(), nearest: nearest(name) })?;
     let limits = match &family.build {
         Build::One(_) => "no numbers".into(),
         Build::Sized(least, _) => format!("{least} <= N <= {MAX_SIZE}"),
-        Build::Ring(_) => format!("2 <= K <= N <= {MAX_SIZE}"),
+        Build::Ring { proper: false, .. } => format!("2 <= K <= N <= {MAX_SIZE}"),
+        Build::Ring { proper: true, .. } => format!("1 <= K < N <= {MAX_SIZE}"),
+        Build::Cuboid(_) => format!("1 <= A B C <= {}, two of them at least 2", cuboid::MAX_SIDE),
         Build::Turned { square: false, .. } => format!("1 <= M N <= {MAX_SIZE}"),
         Build::Turned { square: true, .. } => format!("1 <= M = N and M N <= {MAX_SIZE}"),
     };
@@ -147,10 +167,19 @@ pub fn by_name(text: &str) -> Result<Definition, FamilyError> {
         (Build::Sized(least, build), Some(numbers)) => {
             build(number(numbers).filter(|n| n >= least).ok_or_else(wrong)?)
         }
-        (Build::Ring(build), Some(numbers)) => {
+        (Build::Ring { proper, build }, Some(numbers)) => {
             let pair = numbers.split_once(',').and_then(|(n, k)| Some((number(n)?, number(k)?)));
-            let (n, k) = pair.filter(|&(n, k)| 2 <= k && k <= n).ok_or_else(wrong)?;
+            let fits = |&(n, k): &(usize, usize)| if *proper { 1 <= k && k < n } else { 2 <= k && k <= n };
+            let (n, k) = pair.filter(fits).ok_or_else(wrong)?;
             build(n, k)
+        }
+        (Build::Cuboid(build), Some(sides)) => {
+            let sides: Vec<usize> = sides.split('x').filter_map(number).collect();
+            let fits = |sides: &[usize; 3]| {
+                sides.iter().all(|side| (1..=cuboid::MAX_SIDE).contains(side))
+                    && sides.iter().filter(|&&side| side > 1).count() > 1
+            };
+            build(<[usize; 3]>::try_from(sides).ok().filter(fits).ok_or_else(wrong)?)
         }
         (Build::Turned { square, build }, Some(board)) => {
             let board = board.parse::<Board>().ok();
@@ -160,6 +189,11 @@ pub fn by_name(text: &str) -> Result<Definition, FamilyError> {
     };
     puzzle.set_metric(family.metric);
     Ok(puzzle)
+}
+
+/// Returns the names of the pieces of the puzzle of a name, in the order of its cells; `None` if they have none.
+pub fn piece_names(word: &str) -> Option<Vec<&'static str>> {
+    cube::names(word).or_else(|| tetrahedron::names(word))
 }
 
 /// Returns the variant of a family with free rotations.
@@ -180,6 +214,9 @@ pub fn in_hand(word: &str) -> Result<Definition, FamilyError> {
 /// Returns the puzzle of this name under a metric of a single family; `None` if the name is not that of
 /// the family.
 pub fn in_metric(name: &str, metric: Metric) -> Option<Definition> {
+    if let Some(found) = sliding::Sliding::by_name(name) {
+        return Some(found.ok()?.with_rows(metric == Metric::Multi).definition());
+    }
     let build = match (name, metric) {
         ("square1", Metric::Face) => square1::square1,
         ("square1", Metric::Twist) => square1::by_twists,
@@ -210,8 +247,9 @@ impl Family {
     }
 }
 
-static FAMILIES: [Family; 22] = [
+static FAMILIES: [Family; 30] = [
     Family {
+        group: "Boards",
         pattern: "MxN+flip",
         example: "3x3+flip",
         about: "a board that can also be flipped from left to right, in one move (flip)",
@@ -221,6 +259,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::Turned { square: false, build: two_sided_board::flip },
     },
     Family {
+        group: "Boards",
         pattern: "MxN+flips",
         example: "3x3+flips",
         about: "a board that can also be flipped from left to right (flip) or from top to bottom (upend)",
@@ -230,6 +269,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::Turned { square: false, build: two_sided_board::flips },
     },
     Family {
+        group: "Boards",
         pattern: "MxM+transpose",
         example: "3x3+transpose",
         about: "a square board that can also be flipped about its diagonal (transpose)",
@@ -239,6 +279,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::Turned { square: true, build: two_sided_board::transpose },
     },
     Family {
+        group: "Sorting",
         pattern: "pancake:N",
         example: "pancake:8",
         about: "N pancakes in a stack; a move flips the top 2 to N of them",
@@ -248,6 +289,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::Sized(2, sorting::pancake),
     },
     Family {
+        group: "Sorting",
         pattern: "burnt-pancake:N",
         example: "burnt-pancake:6",
         about: "like pancake, but each has a burnt side; a move flips the top 1 to N",
@@ -257,6 +299,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::Sized(1, sorting::burnt_pancake),
     },
     Family {
+        group: "Sorting",
         pattern: "star:N",
         example: "star:8",
         about: "the star graph: a move swaps the first piece with any other",
@@ -266,6 +309,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::Sized(2, sorting::star),
     },
     Family {
+        group: "Sorting",
         pattern: "coxeter:N",
         example: "coxeter:8",
         about: "bubble sort: a move swaps two neighbours",
@@ -275,6 +319,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::Sized(2, sorting::coxeter),
     },
     Family {
+        group: "Sorting",
         pattern: "all-transpositions:N",
         example: "all-transpositions:8",
         about: "a move swaps any two pieces",
@@ -284,6 +329,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::Sized(2, sorting::all_transpositions),
     },
     Family {
+        group: "Rings",
         pattern: "lrx:N",
         example: "lrx:8",
         about: "N pieces in a ring; moves shift it left (L) or right (R), or swap the first two (X)",
@@ -293,6 +339,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::Sized(2, ring::lrx),
     },
     Family {
+        group: "Rings",
         pattern: "lx:N",
         example: "lx:8",
         about: "like lrx, but with only L and X, so the moves are not closed under inverses",
@@ -302,15 +349,27 @@ static FAMILIES: [Family; 22] = [
         build: Build::Sized(2, ring::lx),
     },
     Family {
+        group: "Rings",
         pattern: "topspin:N,K",
         example: "topspin:8,4",
         about: "N pieces in a ring; moves shift it left (L) or right (R), or reverse the first K (T)",
         states: "order of the group",
         metric: Metric::Given,
         in_hand: None,
-        build: Build::Ring(ring::topspin),
+        build: Build::Ring { proper: false, build: ring::topspin },
     },
     Family {
+        group: "Rings",
+        pattern: "necklace:N,K",
+        example: "necklace:20,10",
+        about: "like lrx, with N beads of which K are black",
+        states: "N! / (K! (N - K)!)",
+        metric: Metric::Given,
+        in_hand: None,
+        build: Build::Ring { proper: true, build: ring::necklace },
+    },
+    Family {
+        group: "Twisty puzzles",
         pattern: "2x2x2",
         example: "2x2x2",
         about: "the pocket cube with free rotations; with one corner fixed (faces U R F) if --moves, --track or --labels is given",
@@ -320,6 +379,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::One(cube::pocket),
     },
     Family {
+        group: "Twisty puzzles",
         pattern: "3x3x3-corners",
         example: "3x3x3-corners",
         about: "the corners of Rubik's cube, six faces",
@@ -329,6 +389,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::One(cube::corners),
     },
     Family {
+        group: "Twisty puzzles",
         pattern: "3x3x3-edges",
         example: "3x3x3-edges",
         about: "the edges of Rubik's cube, six faces",
@@ -338,6 +399,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::One(cube::edges),
     },
     Family {
+        group: "Twisty puzzles",
         pattern: "3x3x3-positions",
         example: "3x3x3-positions",
         about: "the corners and edges of Rubik's cube without their orientations, six faces",
@@ -347,6 +409,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::One(cube::positions),
     },
     Family {
+        group: "Twisty puzzles",
         pattern: "3x3x3",
         example: "3x3x3",
         about: "Rubik's cube, six faces",
@@ -356,6 +419,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::One(cube::rubik),
     },
     Family {
+        group: "Twisty puzzles",
         pattern: "skewb",
         example: "skewb",
         about: "the cube cut in half along four planes, one across each diagonal; four corners are fixed",
@@ -365,6 +429,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::One(cube::skewb),
     },
     Family {
+        group: "Twisty puzzles",
         pattern: "dino",
         example: "dino",
         about: "a cube on which each of the eight corners turns three edges; rotated cubes count as different",
@@ -374,6 +439,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::One(cube::dino),
     },
     Family {
+        group: "Twisty puzzles",
         pattern: "compy",
         example: "compy",
         about: "the compy cube: a dino cube whose corners can also twist",
@@ -383,6 +449,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::One(cube::compy),
     },
     Family {
+        group: "Twisty puzzles",
         pattern: "pyraminx",
         example: "pyraminx",
         about: "the tetrahedron with four turning corners, without its tips",
@@ -392,6 +459,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::One(tetrahedron::pyraminx),
     },
     Family {
+        group: "Twisty puzzles",
         pattern: "pyraminx+tips",
         example: "pyraminx+tips",
         about: "the same with its four tips, which turn by themselves or with their corner",
@@ -401,6 +469,7 @@ static FAMILIES: [Family; 22] = [
         build: Build::One(tetrahedron::pyraminx_with_tips),
     },
     Family {
+        group: "Twisty puzzles",
         pattern: "square1",
         example: "square1",
         about: "Square-1; a move turns a layer by any multiple of 30 degrees, or twists (/)",
@@ -408,6 +477,76 @@ static FAMILIES: [Family; 22] = [
         metric: Metric::Face,
         in_hand: None,
         build: Build::One(square1::square1),
+    },
+    Family {
+        group: "Twisty puzzles",
+        pattern: "void",
+        example: "void",
+        about: "Rubik's cube without centres, so that its rotations are free",
+        states: "8! 3^7 12! 2^11 / 24",
+        metric: Metric::Multi,
+        in_hand: None,
+        build: Build::One(cube::void),
+    },
+    Family {
+        group: "Twisty puzzles",
+        pattern: "4x4x4-centers",
+        example: "4x4x4-centers",
+        about: "the centres of the 4x4x4 cube; lower-case letters turn inner layers",
+        states: "24! / 4!^6",
+        metric: Metric::Multi,
+        in_hand: None,
+        build: Build::One(cube::centres_of_4x4x4),
+    },
+    Family {
+        group: "Twisty puzzles",
+        pattern: "AxBxC",
+        example: "2x2x3",
+        about: "cuboids of up to 3 cubies on an edge, with free rotations; their outer layers turn",
+        states: "order of the group",
+        metric: Metric::Multi,
+        in_hand: None,
+        build: Build::Cuboid(cuboid::cuboid),
+    },
+    Family {
+        group: "Twisty puzzles",
+        pattern: "floppy",
+        example: "floppy",
+        about: "the floppy cube, 3x1x3: four sides turn by half turns",
+        states: "192",
+        metric: Metric::Multi,
+        in_hand: None,
+        build: Build::One(cuboid::floppy),
+    },
+    Family {
+        group: "Twisty puzzles",
+        pattern: "ivy",
+        example: "ivy",
+        about: "the Ivy cube: four corners turn, each with three of the six centres",
+        states: "3^4 * 6!/2",
+        metric: Metric::Multi,
+        in_hand: None,
+        build: Build::One(cube::ivy),
+    },
+    Family {
+        group: "Twisty puzzles",
+        pattern: "kilominx",
+        example: "kilominx",
+        about: "the corners of the megaminx, with free rotations",
+        states: "20!/2 * 3^19 / 60",
+        metric: Metric::Multi,
+        in_hand: None,
+        build: Build::One(kilominx::kilominx),
+    },
+    Family {
+        group: "Twisty puzzles",
+        pattern: "clock",
+        example: "clock",
+        about: "Rubik's Clock: wheels turn the dials that pins connect to them; twelve hours",
+        states: "12^14",
+        metric: Metric::Multi,
+        in_hand: None,
+        build: Build::One(clock::clock),
     },
 ];
 
@@ -424,6 +563,30 @@ mod tests {
             assert!(!puzzle.generators(family.metric).unwrap().is_empty());
             assert!(families().iter().filter(|other| other.name() == family.name()).count() == 1);
         }
+    }
+
+    /// A turn about a face carries exactly the pieces of whose names the face is part.
+    #[test]
+    fn pieces_are_named_by_the_faces_where_they_belong() {
+        for word in ["2x2x2", "3x3x3", "3x3x3-corners", "3x3x3-edges", "3x3x3-positions"] {
+            let (puzzle, names) = (by_name(word).unwrap(), piece_names(word).unwrap());
+            assert_eq!(names.len(), puzzle.cells(), "{word}");
+            for generator in puzzle.moves() {
+                let is_moved = |cell: usize| generator.action.cells().apply(cell) != cell;
+                assert!((0..names.len()).all(|cell| is_moved(cell) == names[cell].contains(&generator.name)));
+            }
+        }
+        for word in ["pyraminx", "pyraminx+tips", "skewb", "dino", "compy"] {
+            assert_eq!(piece_names(word).unwrap().len(), by_name(word).unwrap().cells(), "{word}");
+        }
+        // U turns the axial piece, the edges and the tip at its vertex.
+        let puzzle = by_name("pyraminx+tips").unwrap();
+        for (cell, name) in piece_names("pyraminx+tips").unwrap().iter().enumerate() {
+            let turn = &puzzle.moves()[0].action;
+            let is_moved = turn.cells().apply(cell) != cell || turn.turns()[cell] != 0;
+            assert_eq!(is_moved, name.to_uppercase().contains('U'), "{name}");
+        }
+        assert_eq!(piece_names("pancake:4"), None);
     }
 
     #[test]
@@ -448,9 +611,20 @@ mod tests {
         }
     }
 
+    /// Jaap Scherphuis's pages have the number of positions of the Ivy cube, and 3,604,333,606,207,488,000 for the void
+    /// cube: 8! 3^7 12! 2^11 / 24.
+    #[test]
+    fn numbers_of_states() {
+        assert_eq!(by_name("ivy").unwrap().states(), Some(29_160));
+        assert_eq!(by_name("void").unwrap().states(), Some(3_604_333_606_207_488_000));
+    }
+
     #[test]
     fn smallest_and_largest_of_each_family_exist() {
         for word in ["pancake:2", "burnt-pancake:1", "star:2", "coxeter:2", "all-transpositions:2"] {
+            assert!(by_name(word).is_ok(), "{word}");
+        }
+        for word in ["necklace:2,1", "necklace:64,63", "1x2x2", "3x3x1", "3x2x3"] {
             assert!(by_name(word).is_ok(), "{word}");
         }
         for word in ["lrx:2", "lx:2", "topspin:2,2", "topspin:64,64", "all-transpositions:64", "lrx:64"] {
@@ -483,6 +657,15 @@ mod tests {
         assert!(
             message("3x4+transpose").contains("with 1 <= M = N and M N <= 64: for example 3x3+transpose")
         );
+        let necklace = "is not of the form necklace:N,K with 1 <= K < N <= 64: for example necklace:20,10";
+        for word in ["necklace:5", "necklace:5,0", "necklace:5,5", "necklace:65,5"] {
+            assert_eq!(message(word), format!("{word:?} {necklace}"));
+        }
+        let cuboid =
+            "is not of the form AxBxC with 1 <= A B C <= 3, two of them at least 2: for example 2x2x3";
+        for word in ["4x4x4", "2x2x0", "1x1x3", "2x3x9", "AxBxC", "AxBxC:2"] {
+            assert_eq!(message(word), format!("{word:?} {cuboid}"));
+        }
         assert!(message("3x3+turn").contains("unknown puzzle"));
         assert!(message("3x3+flip+flip").contains("unknown puzzle"));
         assert_eq!(

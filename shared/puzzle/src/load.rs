@@ -1,13 +1,17 @@
-//! Puzzles read from files: [Fathom's own format](toml), [GAP](gap), [ksolve and twsearch](ksolve), and
-//! [kpuzzle] (cubing.js). `docs/puzzles.md` describes the formats field by field.
+//! Puzzles read from files: [Fathom's own format](toml), [GAP](gap), [ksolve and twsearch](ksolve), [kpuzzle]
+//! (cubing.js), lists of [images] (SymPy, Sage), and [Kaggle's Santa 2023](santa). `docs/puzzles.md` describes
+//! the formats field by field.
 //!
 //! Each reader reports a fault at a byte offset; this module turns the offset into a file, a line and a
 //! column.
 
 pub mod gap;
+pub mod images;
 mod javascript;
 pub mod kpuzzle;
 pub mod ksolve;
+pub mod santa;
+pub mod scramble_file;
 pub mod sequence;
 pub mod toml;
 
@@ -22,6 +26,9 @@ use std::path::Path;
 /// The largest file that is read, in bytes: far larger than the file of the largest puzzle.
 pub const MAX_BYTES: u64 = 1 << 24;
 
+/// The name of standard input.
+pub const STDIN: &str = "-";
+
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -33,6 +40,10 @@ pub enum Format {
     Ksolve,
     /// A kpuzzle definition of cubing.js: `.json`, or a module that exports it, `.js` or `.ts`.
     Kpuzzle,
+    /// Lists of images, and permutations of SymPy and Sage: `.py`, `.sage`; also `.json`, if it has nothing else.
+    Images,
+    /// The moves of Kaggle's Santa 2023: `.csv`.
+    Santa,
 }
 
 /// A position in a file. Lines and columns are numbered from 1.
@@ -108,7 +119,7 @@ impl LoadError {
             && let Reason::Syntax(text) = &mut **reason
         {
             text.push_str(
-                "; the file is read as TOML, because neither its name (.tws, .def, .ksolve, .g, .gap, .json, .js, .ts) nor its first line indicates another format",
+                "; the file is read as TOML, because neither its name (.tws, .def, .ksolve, .g, .gap, .json, .js, .ts, .py, .sage, .csv) nor its first line indicates another format",
             );
         }
         self
@@ -135,6 +146,8 @@ impl Format {
             "g" | "gap" => Self::Gap,
             "tws" | "def" | "ksolve" => Self::Ksolve,
             "json" | "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" => Self::Kpuzzle,
+            "py" | "sage" => Self::Images,
+            "csv" => Self::Santa,
             _ => Self::of_text(text),
         }
     }
@@ -149,6 +162,8 @@ impl Format {
         match rest.split_whitespace().next().unwrap_or_default() {
             "Name" | "Set" => Self::Ksolve,
             "import" | "export" => Self::Kpuzzle,
+            "from" => Self::Images,
+            _ if images::is_lists(rest) => Self::Images,
             word if word.starts_with('{') || word.starts_with("//") || word.starts_with("/*") => {
                 Self::Kpuzzle
             }
@@ -159,16 +174,26 @@ impl Format {
     }
 }
 
-/// Reads the puzzle that a file defines.
+/// Reads the puzzle that a file defines; `-` is standard input. A file of several puzzles is followed by a colon
+/// and the type of one of them: `puzzle_info.csv:cube_2/2/2`.
 ///
 /// # Errors
 /// [`LoadError`] with the file, the place and the reason.
 pub fn load(path: &Path) -> Result<Definition, LoadError> {
-    let file = path.display().to_string();
+    let word = path.display().to_string();
+    let (file, kind) = match word.split_once(".csv:") {
+        Some((file, kind)) => (format!("{file}.csv"), Some(kind)),
+        None if word == STDIN => ("stdin".into(), None),
+        None => (word.clone(), None),
+    };
     let read = |source| LoadError::Read { file: file.clone(), source };
+    let input: Box<dyn Read> = match &*word {
+        STDIN => Box::new(io::stdin()),
+        _ => Box::new(File::open(&file).map_err(read)?),
+    };
     // The length of a device or of a pipe is not known in advance, so the limit applies while reading.
     let mut bytes = Vec::new();
-    File::open(path).map_err(read)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(read)?;
+    input.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(read)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(LoadError::TooLarge { file });
     }
@@ -177,10 +202,13 @@ pub fn load(path: &Path) -> Result<Definition, LoadError> {
         let before = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();
         Fault::syntax(at, "the file is not valid UTF-8").in_file(&file, &before)
     })?;
+    if let Some(kind) = kind {
+        return santa::read(&text, Some(kind)).map_err(|fault| fault.in_file(&file, &text));
+    }
     let format = Format::new(&file, &text);
     let is_guessed = format == Format::Toml
-        && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("toml"));
-    parse(&text, format, &file).map_err(|error| if is_guessed { error.guessed_toml() } else { error })
+        && Path::new(&file).extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("toml"));
+    read_text(&text, format, &file).map_err(|error| if is_guessed { error.guessed_toml() } else { error })
 }
 
 /// Reads the puzzle that a text defines. `file` is named in errors; if the text does not name the puzzle, its
@@ -189,6 +217,12 @@ pub fn load(path: &Path) -> Result<Definition, LoadError> {
 /// # Errors
 /// [`LoadError`] with the file, the place and the reason.
 pub fn parse(text: &str, format: Format, file: &str) -> Result<Definition, LoadError> {
+    // The text may have been written by this program, which numbers labels in order.
+    read_text(text, format, file).map(Definition::without_written_labels)
+}
+
+/// Reads a puzzle as [`parse`] does, with the labels as the text writes them.
+pub(crate) fn read_text(text: &str, format: Format, file: &str) -> Result<Definition, LoadError> {
     let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or("puzzle");
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
@@ -198,7 +232,10 @@ pub fn parse(text: &str, format: Format, file: &str) -> Result<Definition, LoadE
         Format::Toml => toml::read(text, stem),
         Format::Gap => gap::read(text, stem),
         Format::Ksolve => ksolve::read(text, stem),
+        Format::Kpuzzle if images::is_lists(text) => images::read(text, stem),
         Format::Kpuzzle => kpuzzle::read(text),
+        Format::Images => images::read(text, stem),
+        Format::Santa => santa::read(text, None),
     }
     .map_err(|fault| fault.in_file(file, text))
 }

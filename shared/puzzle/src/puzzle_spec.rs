@@ -1,7 +1,7 @@
 //! A puzzle by the name that a user gives: a board, a member of a family, or a file.
 
 use crate::definition::{Definition, DefinitionError};
-use crate::family::{self, FamilyError};
+use crate::family::{self, FamilyError, sliding};
 use crate::load::{self, LoadError};
 use crate::{Board, BoardError, Generator, Metric, Puzzle, PuzzleMove, SelectionError};
 use num_bigint::BigUint;
@@ -103,7 +103,7 @@ impl PuzzleSpec {
             Err(error) => return Err(error.into()),
         }
         let path = Path::new(word);
-        if path.extension().is_some() || word.contains('/') {
+        if path.extension().is_some() || word.contains('/') || word == load::STDIN {
             return Ok(Self::Defined(Box::new(load::load(path)?)));
         }
         // Case does not matter, and `×` may be written for `x`.
@@ -124,6 +124,14 @@ impl PuzzleSpec {
     /// # Errors
     /// [`SourceError::NotItsMetric`] if the puzzle does not support the metric.
     pub fn in_metric(self, metric: Metric) -> Result<Self, SourceError> {
+        // Sliding tiles list the moves of their metrics, because these depend on where the blank is.
+        if matches!(metric, Metric::Multi | Metric::Single)
+            && self.name().starts_with(sliding::PREFIX)
+            && Self::by_name(&self.name()).is_ok_and(|own| own == self)
+        {
+            let found = family::in_metric(&self.name(), metric).expect("the name is that of a family");
+            return Ok(Self::Defined(Box::new(found)));
+        }
         if !metric.is_square1_only() || self.metric() == metric {
             return Ok(self);
         }
@@ -172,6 +180,27 @@ impl PuzzleSpec {
             Self::Board(_) => Ok(self),
             Self::Defined(definition) => Ok(Self::Defined(Box::new(definition.with_distinct_pieces()?))),
         }
+    }
+
+    /// Returns the same puzzle with the orientations of some pieces ignored, given by piece.
+    ///
+    /// # Errors
+    /// [`DefinitionError::Guarded`] if guards or limits of the puzzle refer to labels that only some of them have.
+    pub fn without_orientations(self, hidden: &[bool]) -> Result<Self, SourceError> {
+        match self {
+            Self::Defined(definition) if definition.orientation_counts().iter().any(|&count| count > 1) => {
+                Ok(Self::Defined(Box::new(definition.without_orientations(hidden)?)))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// Returns the names of the pieces of a built-in puzzle, in the order of their cells: the faces where a piece
+    /// belongs. `None` if the pieces have no names.
+    pub fn piece_names(word: &str) -> Option<Vec<&'static str>> {
+        let plain = word.to_lowercase().replace('×', "x");
+        let is_file = Path::new(word).extension().is_some() || word.contains('/');
+        (!is_file).then(|| family::piece_names(&plain))?
     }
 
     /// Checks that the puzzle means the same with other labels, given by piece.

@@ -19,6 +19,9 @@ fn states(puzzle: &Definition) -> Option<BigUint> {
 fn without_guards_the_count_is_the_group_order() {
     for family in families().iter().filter(|family| !family.name().starts_with("square1")) {
         let puzzle = family::by_name(family.example).unwrap();
+        if !puzzle.is_plain() {
+            continue;
+        }
         assert!(puzzle.states().is_some());
         assert_eq!(states(&puzzle), puzzle.states().map(BigUint::from), "{}", family.example);
     }

@@ -92,6 +92,11 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<DisplayNames> {
                 "a move turns one face by its smallest angle, either way",
                 "a move turns one face by its smallest angle, clockwise",
             );
+            let layer = powers.choose(
+                "a move turns one layer by any angle",
+                "a move turns one layer by its smallest angle, either way",
+                "a move turns one layer by its smallest angle, clockwise",
+            );
             // A third of a turn has only itself and its inverse as powers.
             let third = |what: &str| {
                 format!("a move turns {what}, {}", powers.choose("either way", "either way", "clockwise"))
@@ -162,6 +167,51 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<DisplayNames> {
                         ),
                     )
                 }
+                "necklace" => {
+                    let (all, black) = number.split_once(',')?;
+                    (
+                        format!("Necklaces of {all} beads, {black} of them black"),
+                        format!(
+                            "arrangements of {all} beads in a ring, {black} of them black, that need exactly n moves to be sorted"
+                        ),
+                        powers
+                            .choose(
+                                "a move rotates all beads by any number of places, or exchanges the first two",
+                                "a move rotates all beads by one place either way, or exchanges the first two",
+                                "a move rotates all beads by one place either way, or exchanges the first two",
+                            )
+                            .into(),
+                    )
+                }
+                "void" => ("The Void Cube".into(), positions("the Void Cube"), face.into()),
+                "floppy" => (
+                    "The Floppy Cube".into(),
+                    positions("the Floppy Cube"),
+                    "a move turns one side by a half turn".into(),
+                ),
+                "ivy" => ("The Ivy Cube".into(), positions("the Ivy Cube"), third("one corner")),
+                "kilominx" => ("The Kilominx".into(), positions("the Kilominx"), face.into()),
+                "clock" => (
+                    "Rubik's Clock".into(),
+                    positions("Rubik's Clock"),
+                    powers
+                        .choose(
+                            "a move turns the wheels that pins connect by any angle",
+                            "a move turns the wheels that pins connect by one hour, either way",
+                            "a move turns the wheels that pins connect by one hour, clockwise",
+                        )
+                        .into(),
+                ),
+                "4x4x4-centers" => (
+                    "The centers of the 4 × 4 × 4 cube".into(),
+                    positions("the centers of the 4 X 4 X 4 Rubik cube in space"),
+                    layer.into(),
+                ),
+                cuboid if cuboid != "2x2x2" && cuboid != "3x3x3" && is_cuboid(cuboid) => (
+                    format!("The {} cuboid", cuboid.replace('x', " × ")),
+                    positions(&format!("the {} cuboid", cuboid.replace('x', " X "))),
+                    layer.into(),
+                ),
                 "2x2x2" => ("The pocket cube".into(), positions("the 2 X 2 X 2 Rubik cube"), face.into()),
                 "3x3x3-corners" => (
                     "The corners of Rubik's cube".into(),
@@ -203,6 +253,11 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<DisplayNames> {
         }
     };
     Some(DisplayNames { title, counted, one_move })
+}
+
+/// Returns whether a name consists of three numbers, such as 2x2x3.
+fn is_cuboid(name: &str) -> bool {
+    name.split('x').count() == 3 && name.split('x').all(|side| side.parse::<u8>().is_ok())
 }
 
 /// Returns the names of Square-1, which lists the moves of its two metrics itself.

@@ -112,6 +112,15 @@ impl Labels {
     /// # Errors
     /// [`LabelError`] if an entry is neither a number nor a range, or names a piece that does not exist.
     pub fn parse_tracked(text: &str, pieces: usize) -> Result<Self, LabelError> {
+        let tracked = Self::tracked(text, pieces)?;
+        Ok(Self::from_values((0..pieces).map(|piece| if tracked[piece] { piece } else { pieces })))
+    }
+
+    /// Reads a list such as `0-3,8`, and returns for each of `pieces` pieces whether it is listed.
+    ///
+    /// # Errors
+    /// As [`Labels::parse_tracked`].
+    pub fn tracked(text: &str, pieces: usize) -> Result<Vec<bool>, LabelError> {
         let mut tracked = vec![false; pieces];
         for entry in text.split(',') {
             let number = |part: &str| match part.trim().parse::<u32>() {
@@ -126,7 +135,7 @@ impl Labels {
             }
             tracked[first..=last].fill(true);
         }
-        Ok(Self::from_values((0..pieces).map(|piece| if tracked[piece] { piece } else { pieces })))
+        Ok(tracked)
     }
 
     /// Returns the same labels as bytes; `None` if there are more than 256.

@@ -404,7 +404,9 @@ fn puzzle_list_shows_what_can_be_searched() {
     let (text, _) = texts(&fathom().arg("puzzles").output().unwrap());
     // Continuation lines begin with spaces.
     let first_lines = text.lines().filter(|line| !line.starts_with("  ")).count();
-    assert_eq!(first_lines, list.as_array().unwrap().len() + 1);
+    // A line for each puzzle, the header, and the names of the groups.
+    assert_eq!(first_lines, list.as_array().unwrap().len() + 1 + 4);
+    assert!(["Boards:", "Sorting:", "Rings:", "Twisty puzzles:"].iter().all(|group| text.contains(group)));
     assert!(text.lines().all(|line| line.len() <= 120), "{text}");
     assert!(text.contains(" 11, 14 single  "), "{text}");
 }

@@ -26,6 +26,30 @@ impl Definition {
         Ok(apart)
     }
 
+    /// Returns the same puzzle with the orientations of some pieces ignored, given by cell. Pieces with one label,
+    /// of which only some are among them, get different labels.
+    ///
+    /// # Errors
+    /// [`DefinitionError::Guarded`] if such labels have a meaning for guards or limits.
+    pub fn without_orientations(&self, hidden: &[bool]) -> Result<Self, DefinitionError> {
+        let first = |label: u16, is_hidden: bool| {
+            let is_first = |&cell: &usize| self.solved()[cell].label == label && hidden[cell] == is_hidden;
+            (0..self.cells()).find(is_first).expect("a piece has this label") as u16
+        };
+        let piece = |cell: usize| match (self.solved()[cell], hidden[cell]) {
+            (piece, true) => Piece { label: first(piece.label, true), orientation: 0, seen: 1 },
+            (piece, false) => Piece { label: first(piece.label, false), ..piece },
+        };
+        let pieces: Vec<Piece> = (0..self.cells()).map(piece).collect();
+        let number = |pieces: &[Piece]| pieces.iter().map(|piece| piece.label).collect::<HashSet<_>>().len();
+        if self.is_guarded() && number(&pieces) > number(self.solved()) {
+            return Err(DefinitionError::Guarded(self.name().into()));
+        }
+        let mut hiding = self.clone();
+        hiding.set_solved(&pieces)?;
+        Ok(hiding)
+    }
+
     /// Checks that other labels of the pieces, given by cell, do not change the meaning of guards and limits:
     /// pieces with a label to which these refer must keep a common label.
     ///

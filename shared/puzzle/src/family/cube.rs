@@ -2,7 +2,9 @@
 //! the facelet that defines the orientation: `URF` is the corner between top, right and front.
 
 use super::geometry::{Cell, Cells, Vector, dot, puzzle, sum, turn};
-use crate::definition::Definition;
+use super::in_space::Space;
+use crate::definition::{Definition, Piece};
+use fathom_algebra::{OrientedPermutation, Permutation};
 
 const FACES: [char; 6] = ['U', 'R', 'F', 'D', 'L', 'B'];
 /// `DBL` is last: the seven others are the corners that `U`, `R` and `F` move.
@@ -11,6 +13,10 @@ const EDGES: [&str; 12] = ["UF", "UL", "UB", "UR", "DF", "DL", "DB", "DR", "FR",
 
 /// The fixed corners of the skewb.
 const HELD_CORNERS: [&str; 4] = ["URF", "ULB", "DLF", "DRB"];
+
+/// The other corners of the skewb.
+const OTHER_CORNERS: [&str; 4] = ["UFL", "UBR", "DFR", "DBL"];
+const CENTRES: [&str; 6] = ["U", "R", "F", "D", "L", "B"];
 
 /// Returns the 2x2x2 cube without its corner `DBL`, which the three faces do not move.
 pub fn pocket() -> Definition {
@@ -69,12 +75,54 @@ pub fn skewb() -> Definition {
     skewb
 }
 
+/// Returns the Ivy cube, of which a turn about one of four corners turns the corner and the three centres beside it: the
+/// skewb without its other corners.
+pub fn ivy() -> Definition {
+    let orbits = [("corners", cells(&HELD_CORNERS, 3)), ("centres", cells(&CENTRES, 1))];
+    let mut ivy = puzzle("ivy", &orbits);
+    for name in HELD_CORNERS {
+        let axis = place(name);
+        ivy.add_move(name, turn(&orbits, axis, |at| dot(at, axis) > 0)).expect("a turn keeps the orbits");
+    }
+    ivy
+}
+
+/// Returns the void cube: Rubik's cube without its centres, so that its rotations are free.
+pub fn void() -> Definition {
+    let orbits = [("corners", cells(&CORNERS, 3)), ("edges", cells(&EDGES, 2))];
+    in_hand(with_faces("void", &orbits, &FACES), &orbits)
+}
+
+/// Returns the 24 centres of the 4x4x4 cube, of which the four of each face are alike. A lower-case letter turns the
+/// layer behind a face.
+pub fn centres_of_4x4x4() -> Definition {
+    let mut centres = Vec::new();
+    for face in FACES.map(direction) {
+        // The four centres of a face are the sums of its direction, three cubies out, and two across.
+        for place in CORNERS.map(place).into_iter().filter(|&at| dot(at, face) > 0) {
+            let place = sum(place, face.map(|x| 2 * x));
+            centres.push(Cell { place, facelets: vec![face] });
+        }
+    }
+    let orbits = [("centres", centres)];
+    let mut cube = puzzle("4x4x4-centers", &orbits);
+    for face in FACES {
+        let axis = direction(face);
+        for (name, layer) in [(face, 3), (face.to_ascii_lowercase(), 1)] {
+            let action = turn(&orbits, axis, |at| dot(at, axis) == layer);
+            cube.add_move(name.to_string(), action).expect("a turn keeps the orbit");
+        }
+    }
+    let piece = |cell: u16| Piece { label: cell / 4, orientation: 0, seen: 1 };
+    cube.set_solved(&(0..24).map(piece).collect::<Vec<_>>()).expect("centres have no orientation");
+    cube
+}
+
 fn skewb_orbits() -> [Cells; 3] {
-    const OTHERS: [&str; 4] = ["UFL", "UBR", "DFR", "DBL"];
     [
         ("held", cells(&HELD_CORNERS, 3)),
-        ("corners", cells(&OTHERS, 3)),
-        ("centres", cells(&["U", "R", "F", "D", "L", "B"], 1)),
+        ("corners", cells(&OTHER_CORNERS, 3)),
+        ("centres", cells(&CENTRES, 1)),
     ]
 }
 
@@ -103,9 +151,97 @@ pub(super) fn orbits(word: &str, number: usize) -> Vec<Cells> {
     }
 }
 
+/// Returns the names of the pieces of a puzzle of this module, in the order of its cells.
+pub(super) fn names(word: &str) -> Option<Vec<&'static str>> {
+    let names: [&[&str]; 3] = match word {
+        "2x2x2" => [&CORNERS[..7], &[], &[]],
+        "3x3x3-corners" => [&CORNERS, &[], &[]],
+        "3x3x3-edges" | "dino" => [&EDGES, &[], &[]],
+        "3x3x3" | "3x3x3-positions" | "compy" | "void" => [&CORNERS, &EDGES, &[]],
+        "ivy" => [&HELD_CORNERS, &CENTRES, &[]],
+        "skewb" => [&HELD_CORNERS, &OTHER_CORNERS, &CENTRES],
+        _ => return None,
+    };
+    Some(names.concat())
+}
+
 /// Returns the compy cube: a dino cube of which a turn also turns the corner in its place.
 pub fn compy() -> Definition {
     with_corners("compy", &[("corners", cells(&CORNERS, 3)), ("edges", cells(&EDGES, 1))])
+}
+
+/// Returns the 3x3x3 cube or the skewb in space, with the moves that also turn it as a whole.
+pub(super) fn in_space(word: &str) -> Option<Space> {
+    match word {
+        "3x3x3" => {
+            let mut moves = Vec::new();
+            for face in FACES {
+                let wide = [format!("{face}w"), face.to_ascii_lowercase().to_string()];
+                moves.push((face.to_string(), direction(face), 1..2));
+                moves.extend(wide.map(|name| (name, direction(face), 0..2)));
+            }
+            // A slice turns as the face L, D or F does, and a rotation as R, U or F.
+            moves.extend(
+                [("M", 'L'), ("E", 'D'), ("S", 'F')].map(|(name, face)| (name.into(), direction(face), 0..1)),
+            );
+            moves.extend(
+                [("x", 'R'), ("y", 'U'), ("z", 'F')]
+                    .map(|(name, face)| (name.into(), direction(face), -1..2)),
+            );
+            let centres = ("centres", cells(&CENTRES, 1));
+            Some(Space {
+                orbits: vec![("corners", cells(&CORNERS, 3)), ("edges", cells(&EDGES, 2)), centres],
+                moves,
+                rotations: vec![direction('R'), direction('U')],
+                held: 20..26,
+                cells: 20,
+            })
+        }
+        "skewb" => {
+            let moves = [("U", "ULB"), ("R", "DRB"), ("L", "DLF"), ("B", "DBL")];
+            Some(Space {
+                orbits: skewb_orbits().into(),
+                moves: moves.map(|(name, corner)| (name.into(), place(corner), 1..4)).into(),
+                rotations: vec![place("URF"), place("ULB")],
+                held: 0..HELD_CORNERS.len(),
+                cells: 14,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Reads Rubik's cube by its facelets, nine for each of the faces U R F D L B, row by row as seen from outside: U with B
+/// above, D with F above, and the others with U above. A facelet is the index of the face that has its colour.
+///
+/// # Errors
+/// The place whose colours are those of no piece, or a piece that occurs twice, as the end of a sentence.
+pub(crate) fn of_facelets(faces: &[usize; 54]) -> Result<OrientedPermutation, String> {
+    // The directions to the right and downwards on each face.
+    const AXES: [[char; 2]; 6] = [['R', 'F'], ['B', 'D'], ['R', 'D'], ['R', 'B'], ['F', 'D'], ['L', 'D']];
+    let colour = |at: Vector, face: char| {
+        let number = FACES.iter().position(|&known| known == face).expect("a face of the cube");
+        let [column, row] = AXES[number].map(|axis| (dot(at, direction(axis)) + 1) as usize);
+        FACES[faces[9 * number + 3 * row + column]]
+    };
+    let (mut images, mut turns) = (vec![None; 20], vec![0; 20]);
+    for (kind, first, names) in [("corner", 0, &CORNERS[..]), ("edge", 8, &EDGES[..])] {
+        for (cell, name) in names.iter().enumerate() {
+            let shown: String = name.chars().map(|face| colour(place(name), face)).collect();
+            let doubled = format!("{shown}{shown}");
+            let found = names.iter().position(|piece| doubled.contains(piece));
+            let piece =
+                found.ok_or_else(|| format!("no {kind} has the colours {shown} of the place {name}"))?;
+            let turn = doubled.find(names[piece]).expect("the piece was found");
+            if images[first + piece].replace(first + cell).is_some() {
+                return Err(format!("the {kind} {} occurs twice", names[piece]));
+            }
+            turns[first + piece] = turn as u16;
+        }
+    }
+    let images = Permutation::from_fn(20, |piece| images[piece].expect("each piece occurs once"));
+    let counts: Vec<u16> = (0..20).map(|cell| if cell < 8 { 3 } else { 2 }).collect();
+    Ok(OrientedPermutation::new(images, turns, counts).expect("turns are below the numbers of facelets"))
 }
 
 /// Adds the rotations of the whole cube as free moves.

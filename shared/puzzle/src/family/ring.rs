@@ -1,7 +1,7 @@
 //! Puzzles of N pieces in a ring that is shifted under a fixed place.
 
 use super::sorting::{exchange, reversal};
-use crate::definition::Definition;
+use crate::definition::{Definition, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
 
 /// Returns the puzzle in which `L` and `R` shift the ring by one, and `X` exchanges the first two pieces
@@ -13,6 +13,18 @@ pub fn lrx(n: usize) -> Definition {
 /// Returns [`lrx`] without `R`: a shift to the right takes n - 1 shifts to the left (OEIS A039745).
 pub fn lx(n: usize) -> Definition {
     ring(format!("lx:{n}"), n, [("L", left(n)), ("X", exchange(n, 0, 1))])
+}
+
+/// Returns [`lrx`] with beads of two colours: the last `black` of the `n` beads are black.
+pub fn necklace(n: usize, black: usize) -> Definition {
+    let mut puzzle = ring(
+        format!("necklace:{n},{black}"),
+        n,
+        [("L", left(n)), ("R", left(n).inverse()), ("X", exchange(n, 0, 1))],
+    );
+    let bead = |cell| Piece { label: u16::from(cell >= n - black), orientation: 0, seen: 1 };
+    puzzle.set_solved(&(0..n).map(bead).collect::<Vec<_>>()).expect("beads have no orientation");
+    puzzle
 }
 
 /// Returns the puzzle in which `L` and `R` shift the ring by one, and `T` reverses the first `k` pieces: Top

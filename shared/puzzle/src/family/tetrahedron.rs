@@ -26,6 +26,16 @@ pub fn pyraminx_with_tips() -> Definition {
     pyraminx
 }
 
+/// Returns the names of the pieces, in the order of the cells: vertices, pairs of vertices, and tips in lower case.
+pub(super) fn names(word: &str) -> Option<Vec<&'static str>> {
+    const NAMES: [&str; 14] = ["U", "L", "R", "B", "UL", "UR", "UB", "LR", "LB", "RB", "u", "l", "r", "b"];
+    match word {
+        "pyraminx" => Some(NAMES[..10].into()),
+        "pyraminx+tips" => Some(NAMES.into()),
+        _ => None,
+    }
+}
+
 /// Returns the axial pieces and the edges, and for a name that ends with `tips` also the tips, further out.
 pub(super) fn orbits(word: &str) -> Vec<Cells> {
     let outwards = |cell: Cell| Cell { place: cell.place.map(|x| 3 * x), ..cell };

@@ -3,7 +3,8 @@
 //! The forms are `name := Group((1,2,3)(4,5), (1,2));`, a list `[ (1,2,3), (1,2) ]`, permutations that are
 //! assigned to names first, and products, powers and conjugates of permutations. PuzzleGeometry and CayleyPy
 //! write `Gen := [...]`, and `ip := [[1],[4,7],...]` for the points that look alike. `#` starts a comment.
-//! The puzzle has as many cells as its largest point; smaller points that nothing moves are cells too.
+//! Named permutations that are not moves become [spare](Definition::spare). The puzzle is named after the file:
+//! most files call their group `G`. It has as many cells as its largest point; smaller points that nothing moves are cells too.
 //! `PermList([2,3,1])` is a permutation, `Add(gens, (1,2))` and `Append(gens, [(1,2)])` make a list longer,
 //! and `ClosureGroup(G, (1,2))` a group.
 //!
@@ -37,6 +38,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     // moves come from a later statement.
     let mut unknown: Option<(usize, Fault)> = None;
     let said = Reader::new(&text).statements()?;
+    let named: Vec<Element> = said.iter().filter_map(Said::permutation).cloned().collect();
     let is_by_line = said.len() > 1 && has_one_a_line(&text);
     for Said { name, at, value } in said {
         match value {
@@ -99,9 +101,9 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
             element.name = None;
         }
     }
-    let mut puzzle =
-        Definition::of_degree(puzzle_name(name, stem), degree).map_err(|error| Fault::new(at, error))?;
-    let mut names: HashSet<String> = elements.iter().filter_map(|element| element.name.clone()).collect();
+    let mut puzzle = Definition::of_degree(stem, degree).map_err(|error| Fault::new(at, error))?;
+    let mut names: HashSet<String> =
+        elements.iter().chain(&named).filter_map(|element| element.name.clone()).collect();
     for (number, Element { name, at, action }) in (1..).zip(elements) {
         let is_given = name.is_some();
         let other_name = || (number..).map(|number| format!("g{number}")).find(|name| !names.contains(name));
@@ -113,6 +115,17 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
             continue;
         }
         puzzle.add_move(name, action).map_err(|error| Fault::new(at, error))?;
+    }
+    // The other permutations that have names are not moves, but users can choose them by name.
+    for Element { name, action, .. } in named {
+        let Some(name) = name.filter(|_| action.degree() <= degree && !action.is_identity()) else {
+            continue;
+        };
+        let is_move = puzzle.moves().iter().any(|known| known.name == name);
+        if !is_move && puzzle.moves().len() + puzzle.spare().len() < Definition::MAX_MOVES {
+            let action = OrientedPermutation::from_cells(extended(&action, degree));
+            puzzle.add_spare(name, action).map_err(|error| Fault::new(at, error))?;
+        }
     }
     if let Some((at, values)) = alike {
         let pieces = pieces(&puzzle, at, &values)?;
@@ -229,12 +242,6 @@ impl Sources {
 fn take_last<T>(sources: &mut Vec<Source<T>>) -> Option<Source<T>> {
     let last = (0..sources.len()).max_by_key(|&i| sources[i].at)?;
     Some(sources.swap_remove(last))
-}
-
-/// Returns the name of the puzzle. `Gen` does not name one, because PuzzleGeometry gives this name to all its
-/// lists.
-fn puzzle_name(name: Option<String>, stem: &str) -> String {
-    name.filter(|name| name != "Gen").unwrap_or_else(|| stem.into())
 }
 
 /// Returns the text with comments replaced by blanks, so that offsets stay the same. In the log of a

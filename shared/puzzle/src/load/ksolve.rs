@@ -98,6 +98,10 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
             if limits != Limits::default() {
                 puzzle = limited(&puzzle, &limits).map_err(Fault::whole)?;
             }
+            if reader.labels.is_empty() {
+                reader.labels = puzzle.orbits().iter().flat_map(|orbit| 1..=orbit.cells as u64).collect();
+            }
+            puzzle.set_written_labels(reader.labels);
             puzzle.validated().map_err(Fault::whole)
         }
         None if reader.orbits.is_empty() => Err(Fault::whole(DefinitionError::NoCells)),

@@ -1,8 +1,10 @@
 //! Tests of the formats of puzzle files.
 
 mod gap;
+mod images;
 mod kpuzzle;
 mod ksolve;
+mod scramble_file;
 
 use super::*;
 use crate::Metric;

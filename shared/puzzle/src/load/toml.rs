@@ -150,8 +150,12 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     }
     if let Some(solved) = file.solved {
         let at = solved.span().start;
+        let has_labels = solved.get_ref().labels.is_some();
         let pieces = pieces(&puzzle, solved.into_inner())?;
         puzzle.set_solved(&pieces).map_err(|error| Fault::new(at, error))?;
+        if has_labels {
+            puzzle.set_written_labels(pieces.iter().map(|piece| piece.label.into()).collect());
+        }
     }
     if let Some(always) = &file.always {
         let cells = cells(always, "in 'always'", puzzle.cells())?;

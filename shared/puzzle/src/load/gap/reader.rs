@@ -73,12 +73,25 @@ const NO_GROUPS: [&str; 38] = [
 /// Prefixes of the names of functions that test, count, print or set something.
 const NO_GROUP_PREFIXES: [&str; 6] = ["Has", "Is", "Nr", "Number", "Print", "Set"];
 
+/// Words that begin a statement of a program.
+const PROGRAM: [&str; 8] = ["break", "continue", "for", "if", "local", "repeat", "return", "while"];
+
 /// The value of a statement.
 pub(super) struct Said {
     pub(super) name: Option<String>,
     /// The byte offset of the last statement that assigned the name a value, or modified the list.
     pub(super) at: usize,
     pub(super) value: Value,
+}
+
+impl Said {
+    /// Returns the value if it is a permutation, which has a name if it was assigned to one.
+    pub(super) fn permutation(&self) -> Option<&Element> {
+        match &self.value {
+            Value::Permutation(element) => Some(element),
+            _ => None,
+        }
+    }
 }
 
 /// Reads statements one after another, and keeps the values of names.
@@ -132,8 +145,13 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let mut name = None;
         if let Some(word) = self.word() {
+            if PROGRAM.contains(&word.as_str()) {
+                return Err(program(start, format!("'{word}'")));
+            }
             if self.accept(":=") {
                 name = Some(word);
+            } else if self.assigns_entry() {
+                return Err(program(start, format!("an assignment to an entry of {word:?}")));
             } else {
                 self.at = start;
             }
@@ -163,6 +181,13 @@ impl<'a> Reader<'a> {
         }
         while self.accept(";") {}
         Ok(())
+    }
+
+    /// Returns whether an entry in brackets, or a component after a dot, and `:=` are next.
+    fn assigns_entry(&self) -> bool {
+        let statement = self.text[self.at..].split(';').next().unwrap_or_default();
+        let entry = statement.split_once(":=").map_or("", |(entry, _)| entry.trim());
+        entry.starts_with('[') && entry.ends_with(']') || entry.starts_with('.') && !entry.contains(' ')
     }
 
     /// Reads the value of a statement. If the value is only another name, both names refer to the same list,
@@ -326,6 +351,12 @@ impl<'a> Reader<'a> {
                 match self.word() {
                     Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
                         Ok(Value::Number(start, number.parse().unwrap_or(u64::MAX)))
+                    }
+                    Some(word) if ["function", "rec"].contains(&word.as_str()) => {
+                        Err(program(start, format!("'{word}'")))
+                    }
+                    Some(word) if self.accept("->") => {
+                        Err(program(start, format!("a function '{word} -> …'")))
                     }
                     Some(word) if self.peek() == Some('(') => {
                         self.at += 1;
@@ -555,6 +586,12 @@ pub(super) fn has_one_a_line(text: &str) -> bool {
             && line.matches('(').count() == line.matches(')').count()
     };
     !text.contains(';') && lines.next().is_some_and(is_whole) && lines.peek().is_some() && lines.all(is_whole)
+}
+
+/// Returns the fault of a text that GAP would have to execute.
+fn program(at: usize, what: String) -> Fault {
+    let why = "no programs are run; let GAP print the permutations, and save what it prints as a file";
+    Fault::new(at, Reason::Unsupported { what, why })
 }
 
 fn new_line(at: usize) -> Fault {
