@@ -35,7 +35,8 @@ use fathom_command::log::Verbosity;
 use fathom_worker::arguments::WorkerArguments;
 use std::path::PathBuf;
 
-/// Count the states of a permutation puzzle at every distance from solved, by exhaustive breadth-first search.
+/// Count the states of a permutation puzzle at every distance from solved, by exhaustive breadth-first
+/// search.
 #[derive(Debug, Parser)]
 #[command(name = "fathom", version, long_version = fathom_worker::version::long(), max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
@@ -90,8 +91,8 @@ impl Arguments {
     }
 }
 
-/// Adds the command that differs from an unknown one in a single typing error, if there is one: clap itself does not
-/// find exchanged letters. Returns whether there is one.
+/// Adds the command that differs from an unknown one in a single typing error, if there is one: clap itself
+/// does not find exchanged letters. Returns whether there is one.
 fn suggest(error: &mut clap::Error) -> bool {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else {
         return false;

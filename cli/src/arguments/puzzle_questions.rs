@@ -10,8 +10,8 @@ use std::path::PathBuf;
 /// The help of an argument that is a puzzle or a run.
 const PUZZLE_OR_RUN: &str = "The puzzle, as for 'fathom run', or the directory of a run";
 
-/// The argument of a command that takes a puzzle or a run. A changed argument would become the last one, also in
-/// manual pages, without its index.
+/// The argument of a command that takes a puzzle or a run. A changed argument would become the last one, also
+/// in manual pages, without its index.
 fn a_run_too(puzzle: Arg) -> Arg {
     puzzle.index(1).value_name("PUZZLE|DIR").help(PUZZLE_OR_RUN).long_help(PUZZLE_OR_RUN)
 }
@@ -59,7 +59,8 @@ pub(crate) struct GroupQuestion {
     /// List the strong generating set
     #[arg(long)]
     pub(crate) strong_generators: bool,
-    /// Print the cycles and order of an element, given as moves "V1*H2^-1", cycles "(1,2,3)", or tiles row by row
+    /// Print the cycles and order of an element, given as moves "V1*H2^-1", cycles "(1,2,3)", or tiles row by
+    /// row
     #[arg(long, value_name = "ELEMENT")]
     pub(crate) element: Option<String>,
     /// Write a state as a product of moves; the state is given as tiles row by row, cycles or moves
@@ -104,9 +105,10 @@ pub(crate) struct ConvertArguments {
     pub(crate) sequence: String,
 }
 
-/// A state is written as the number of the tile on each cell, row by row; as the labels of --labels; as a signed
-/// permutation such as "-3 1 -2"; as the 54 facelets of Rubik's cube; as cycles of cells such as "(1,2,3)(4,5)", with
-/// twists as in "(1+1,2+2)" if pieces have orientations; or with --scramble as moves that lead to it.
+/// A state is written as the number of the tile on each cell, row by row; as the labels of --labels; as a
+/// signed permutation such as "-3 1 -2"; as the 54 facelets of Rubik's cube; as cycles of cells such as
+/// "(1,2,3)(4,5)", with twists as in "(1+1,2+2)" if pieces have orientations; or with --scramble as moves
+/// that lead to it.
 #[derive(Debug, Args)]
 #[command(mut_arg("puzzle", a_run_too), mut_arg("state", |argument| argument))]
 pub(crate) struct SolveArguments {

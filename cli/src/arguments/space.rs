@@ -18,7 +18,8 @@ pub(crate) struct SpaceArguments {
     /// A board is written as ROWSxCOLUMNS. 'fathom puzzles' lists the built-in puzzles.
     #[arg(value_name = "PUZZLE")]
     puzzle: String,
-    /// What counts as one move: multi, single or given; for square1 face or twist [default: depends on the puzzle]
+    /// What counts as one move: multi, single or given; for square1 face or twist [default: depends on the
+    /// puzzle]
     ///
     /// multi: any rotation of a line, or any power of a listed move (half-turn metric of cubes, also "htm").
     /// single: a shift by one cell, or a listed move or its inverse (quarter-turn metric, also "qtm").
@@ -32,14 +33,16 @@ pub(crate) struct SpaceArguments {
     moves: Option<String>,
     /// Rotations of the whole puzzle cost nothing
     ///
-    /// Only for 2x2x2, 3x3x3-corners, 3x3x3-edges and dino. The default for 2x2x2, except with --moves, --track or
+    /// Only for 2x2x2, 3x3x3-corners, 3x3x3-edges and dino. The default for 2x2x2, except with --moves,
+    /// --track or
     /// --labels, which refer to the cube with one corner fixed.
     #[arg(long, hide_short_help = true, help_heading = ADVANCED)]
     free_rotations: bool,
-    /// Distinguish only these tiles or pieces, for example 0-3,8 or DF,DR; the others are alike (alias: --only)
+    /// Distinguish only these tiles or pieces, for example 0-3,8 or DF,DR; the others are alike (alias:
+    /// --only)
     ///
-    /// Tiles are numbered from 0, row by row. 'fathom pieces' lists the numbers and names of pieces. Orientations of the
-    /// other pieces are ignored.
+    /// Tiles are numbered from 0, row by row. 'fathom pieces' lists the numbers and names of pieces.
+    /// Orientations of the other pieces are ignored.
     #[arg(long, alias = "only", value_name = "LIST", conflicts_with = "labels")]
     track: Option<String>,
     /// A label for each tile, row by row, for example 0,0,1,1 or A;A;B;B; tiles with the same label are alike

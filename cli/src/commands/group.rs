@@ -294,8 +294,8 @@ fn told_json(puzzle: &Generators, group: &Group) -> Value {
     })
 }
 
-/// Describes an element by its cycles, order, parity and state, as text and as JSON. If pieces have orientations, the
-/// state is also given as `fathom solve` takes it.
+/// Describes an element by its cycles, order, parity and state, as text and as JSON. If pieces have
+/// orientations, the state is also given as `fathom solve` takes it.
 fn element(puzzle: &Generators, element: &Permutation) -> (String, Value) {
     let mut tiles = elements::tiles_of(element);
     tiles.iter_mut().for_each(|tile| *tile += u16::from(puzzle.from_one));

@@ -105,9 +105,9 @@ impl Group {
         Self::with_chain(degree, generators, chain)
     }
 
-    /// Computes the group as [`Group::new`] does, by algorithms that are fast on thousands of points: it must be the
-    /// symmetric or the alternating group, or one whose chain [`StabiliserChain::along_orbits`] finds. `None` if it is
-    /// another.
+    /// Computes the group as [`Group::new`] does, by algorithms that are fast on thousands of points: it must
+    /// be the symmetric or the alternating group, or one whose chain [`StabiliserChain::along_orbits`] finds.
+    /// `None` if it is another.
     ///
     /// # Panics
     /// If a generator is of another degree.

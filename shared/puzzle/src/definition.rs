@@ -79,8 +79,8 @@ pub struct Definition {
     written_labels: WrittenLabels,
 }
 
-/// The labels of the pieces as a file writes them, before they are numbered in order. They are not part of the puzzle:
-/// definitions that differ only in them are equal.
+/// The labels of the pieces as a file writes them, before they are numbered in order. They are not part of
+/// the puzzle: definitions that differ only in them are equal.
 #[derive(Clone, Debug, Default)]
 struct WrittenLabels(Option<Vec<u64>>);
 
@@ -284,7 +284,8 @@ impl Definition {
         Ok(())
     }
 
-    /// Records the label of the piece on each solved cell as a file writes it, for states that are given by labels.
+    /// Records the label of the piece on each solved cell as a file writes it, for states that are given by
+    /// labels.
     pub(crate) fn set_written_labels(&mut self, labels: Vec<u64>) {
         self.written_labels = WrittenLabels(Some(labels));
     }
@@ -294,8 +295,8 @@ impl Definition {
         Self { written_labels: WrittenLabels::default(), ..self }
     }
 
-    /// Returns the label of the piece on each solved cell as the file writes it; `None` if there is no file, or if
-    /// the labels have been changed since.
+    /// Returns the label of the piece on each solved cell as the file writes it; `None` if there is no file,
+    /// or if the labels have been changed since.
     pub fn written_labels(&self) -> Option<&[u64]> {
         self.written_labels.0.as_deref()
     }

@@ -191,7 +191,8 @@ pub fn by_name(text: &str) -> Result<Definition, FamilyError> {
     Ok(puzzle)
 }
 
-/// Returns the names of the pieces of the puzzle of a name, in the order of its cells; `None` if they have none.
+/// Returns the names of the pieces of the puzzle of a name, in the order of its cells; `None` if they have
+/// none.
 pub fn piece_names(word: &str) -> Option<Vec<&'static str>> {
     cube::names(word).or_else(|| tetrahedron::names(word))
 }
@@ -611,8 +612,8 @@ mod tests {
         }
     }
 
-    /// Jaap Scherphuis's pages have the number of positions of the Ivy cube, and 3,604,333,606,207,488,000 for the void
-    /// cube: 8! 3^7 12! 2^11 / 24.
+    /// Jaap Scherphuis's pages have the number of positions of the Ivy cube, and 3,604,333,606,207,488,000
+    /// for the void cube: 8! 3^7 12! 2^11 / 24.
     #[test]
     fn numbers_of_states() {
         assert_eq!(by_name("ivy").unwrap().states(), Some(29_160));

@@ -7,8 +7,8 @@
 //! (the pieces of a puzzle given by facelets), [`generators`] (the generators that a metric derives from the
 //! listed moves), [`load`] (definitions read from files), [`family`] (puzzles with built-in names),
 //! [`rotation_normalizer`] (rewrites sequences with rotations of the whole puzzle as sequences without them),
-//! [`puzzle_spec`] (any of these puzzles, by the name that a user gives), [`tiles`] (states of boards as text), [`state_text`] (states as people write
-//! them).
+//! [`puzzle_spec`] (any of these puzzles, by the name that a user gives), [`tiles`] (states of boards as
+//! text), [`state_text`] (states as people write them).
 //!
 //! Invariants: a move is a permutation of the cells, and `move.apply(c)` is the cell to which the move
 //! carries the piece on cell `c`; piece `p` belongs on cell `p`; a symmetry renames cells and pieces in the

@@ -1,6 +1,6 @@
 //! Puzzles read from files: [Fathom's own format](toml), [GAP](gap), [ksolve and twsearch](ksolve), [kpuzzle]
-//! (cubing.js), lists of [images] (SymPy, Sage), and [Kaggle's Santa 2023](santa). `docs/puzzles.md` describes
-//! the formats field by field.
+//! (cubing.js), lists of [images] (SymPy, Sage), and [Kaggle's Santa 2023](santa). `docs/puzzles.md`
+//! describes the formats field by field.
 //!
 //! Each reader reports a fault at a byte offset; this module turns the offset into a file, a line and a
 //! column.
@@ -40,7 +40,8 @@ pub enum Format {
     Ksolve,
     /// A kpuzzle definition of cubing.js: `.json`, or a module that exports it, `.js` or `.ts`.
     Kpuzzle,
-    /// Lists of images, and permutations of SymPy and Sage: `.py`, `.sage`; also `.json`, if it has nothing else.
+    /// Lists of images, and permutations of SymPy and Sage: `.py`, `.sage`; also `.json`, if it has nothing
+    /// else.
     Images,
     /// The moves of Kaggle's Santa 2023: `.csv`.
     Santa,
@@ -174,8 +175,8 @@ impl Format {
     }
 }
 
-/// Reads the puzzle that a file defines; `-` is standard input. A file of several puzzles is followed by a colon
-/// and the type of one of them: `puzzle_info.csv:cube_2/2/2`.
+/// Reads the puzzle that a file defines; `-` is standard input. A file of several puzzles is followed by a
+/// colon and the type of one of them: `puzzle_info.csv:cube_2/2/2`.
 ///
 /// # Errors
 /// [`LoadError`] with the file, the place and the reason.

@@ -185,7 +185,8 @@ impl PuzzleSpec {
     /// Returns the same puzzle with the orientations of some pieces ignored, given by piece.
     ///
     /// # Errors
-    /// [`DefinitionError::Guarded`] if guards or limits of the puzzle refer to labels that only some of them have.
+    /// [`DefinitionError::Guarded`] if guards or limits of the puzzle refer to labels that only some of them
+    /// have.
     pub fn without_orientations(self, hidden: &[bool]) -> Result<Self, SourceError> {
         match self {
             Self::Defined(definition) if definition.orientation_counts().iter().any(|&count| count > 1) => {
@@ -195,8 +196,8 @@ impl PuzzleSpec {
         }
     }
 
-    /// Returns the names of the pieces of a built-in puzzle, in the order of their cells: the faces where a piece
-    /// belongs. `None` if the pieces have no names.
+    /// Returns the names of the pieces of a built-in puzzle, in the order of their cells: the faces where a
+    /// piece belongs. `None` if the pieces have no names.
     pub fn piece_names(word: &str) -> Option<Vec<&'static str>> {
         let plain = word.to_lowercase().replace('×', "x");
         let is_file = Path::new(word).extension().is_some() || word.contains('/');

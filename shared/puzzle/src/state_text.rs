@@ -15,8 +15,8 @@ use crate::family::{self, cube, in_space};
 use crate::{Definition, PuzzleSpec};
 use fathom_algebra::{OrientedPermutation, Permutation};
 
-/// Rewrites a state of a puzzle. `labels` are the labels of the pieces as the user gave them, if any. A text in another
-/// form is returned unchanged.
+/// Rewrites a state of a puzzle. `labels` are the labels of the pieces as the user gave them, if any. A text
+/// in another form is returned unchanged.
 ///
 /// # Errors
 /// Why the text has one of these forms but is not a state, as the end of a sentence.
@@ -56,24 +56,24 @@ fn entries(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() || ",;".contains(c)).filter(|entry| !entry.is_empty())
 }
 
-/// Reads moves that [the definition](Definition) of a puzzle does not name, because they also turn the puzzle as a
-/// whole: the state is the one in which the puzzle is turned back. `None` if the puzzle has no such moves, or if the text
-/// is not a sequence of them.
+/// Reads moves that [the definition](Definition) of a puzzle does not name, because they also turn the puzzle
+/// as a whole: the state is the one in which the puzzle is turned back. `None` if the puzzle has no such
+/// moves, or if the text is not a sequence of them.
 pub fn scramble(text: &str, source: &PuzzleSpec) -> Option<OrientedPermutation> {
     let PuzzleSpec::Defined(definition) = source else { return None };
     in_space::read(definition.name(), text).filter(|_| is_built_in(definition, definition.name()))
 }
 
-/// Returns whether a definition has the cells and the moves of a family: a file may use the family's name for a puzzle
-/// with other cells.
+/// Returns whether a definition has the cells and the moves of a family: a file may use the family's name for
+/// a puzzle with other cells.
 fn is_built_in(definition: &Definition, word: &str) -> bool {
     definition.name() == word
         && family::by_name(word)
             .is_ok_and(|own| own.orbits() == definition.orbits() && own.moves() == definition.moves())
 }
 
-/// Returns a permutation of the points of a definition's cells as an element on the cells; `None` if it does not keep the
-/// points of a cell together, in their cyclic order.
+/// Returns a permutation of the points of a definition's cells as an element on the cells; `None` if it does
+/// not keep the points of a cell together, in their cyclic order.
 pub fn on_cells(definition: &Definition, points: &Permutation) -> Option<OrientedPermutation> {
     let counts = definition.orientation_counts();
     let place: Vec<(usize, u16)> = counts
@@ -117,7 +117,8 @@ fn is_signed(definition: &Definition) -> bool {
     definition.orbits().len() == 1 && definition.orbits()[0].orientations == 2
 }
 
-/// Reads a signed permutation: for each cell the number of its piece, from 1, negative if the piece is turned over.
+/// Reads a signed permutation: for each cell the number of its piece, from 1, negative if the piece is turned
+/// over.
 fn of_signed(definition: &Definition, numbers: &[i64]) -> Result<OrientedPermutation, String> {
     let cells = definition.cells();
     let mut images: Vec<Option<usize>> = vec![None; cells];
@@ -145,8 +146,8 @@ fn of_signed(definition: &Definition, numbers: &[i64]) -> Result<OrientedPermuta
         .expect("pieces have two sides"))
 }
 
-/// Returns tiles that show these labels, if the text is the labels of all pieces in another order, and not itself
-/// a list of tiles.
+/// Returns tiles that show these labels, if the text is the labels of all pieces in another order, and not
+/// itself a list of tiles.
 fn by_labels(text: &str, labels: &[String]) -> Option<String> {
     let shown: Vec<&str> = entries(text).collect();
     if shown.is_empty() || shown.len() != labels.len() || crate::tiles::read(text, labels.len()).is_ok() {
@@ -167,8 +168,8 @@ fn is_facelets(text: &str) -> bool {
     text.len() == 54 && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Reads the facelets of Rubik's cube: nine for each of the faces U R F D L B, row by row, as H. Kociemba's programs
-/// write them. The colours may be any six letters; those of the centres name the faces.
+/// Reads the facelets of Rubik's cube: nine for each of the faces U R F D L B, row by row, as H. Kociemba's
+/// programs write them. The colours may be any six letters; those of the centres name the faces.
 fn of_facelets(text: &str) -> Result<OrientedPermutation, String> {
     let colours = text.as_bytes();
     let centre = |face: usize| colours[9 * face + 4];

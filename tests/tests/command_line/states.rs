@@ -24,8 +24,8 @@ fn said(arguments: &[&str]) -> String {
     out
 }
 
-/// Four edges have 24 * 22 * 20 * 18 states. The numbers of crosses at each distance are those of the table of the
-/// speedsolving wiki (Cross, half turns count as one move).
+/// Four edges have 24 * 22 * 20 * 18 states. The numbers of crosses at each distance are those of the table
+/// of the speedsolving wiki (Cross, half turns count as one move).
 #[test]
 fn cross_of_the_cube_has_its_published_growth() {
     let directory = fathom_tests::tempdir().unwrap();

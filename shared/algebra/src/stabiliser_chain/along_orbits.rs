@@ -1,5 +1,5 @@
-//! Chains of groups with many short orbits, such as those of large cubes: computed from random elements, one orbit after
-//! another, and proven complete by the order of the group.
+//! Chains of groups with many short orbits, such as those of large cubes: computed from random elements, one
+//! orbit after another, and proven complete by the order of the group.
 
 use super::{Level, StabiliserChain};
 use crate::Permutation;
@@ -8,11 +8,11 @@ use num_bigint::BigUint;
 
 /// The largest number of points of an orbit. The group on its points is computed deterministically.
 const MAX_ORBIT: usize = 128;
-/// The number of consecutive random elements that may add nothing to the levels of an orbit. If a point of a basic orbit of
-/// k points is missing, one element in k finds it.
+/// The number of consecutive random elements that may add nothing to the levels of an orbit. If a point of a
+/// basic orbit of k points is missing, one element in k finds it.
 const PATIENCE: usize = 128;
-/// The number of elements from which random ones are made, beyond those that generate all parities: so many more random
-/// elements generate them almost certainly.
+/// The number of elements from which random ones are made, beyond those that generate all parities: so many
+/// more random elements generate them almost certainly.
 const SPARE: usize = 20;
 
 /// What the group does on one orbit.
@@ -25,14 +25,15 @@ struct Constituent {
 }
 
 impl StabiliserChain {
-    /// Computes the chain of the group that `generators` generate, if all of its orbits have at most 128 points. `None` if
-    /// one has more, or if random elements did not reach the order of the group in time, as where it is not the largest
-    /// with the constituents and the parities of the generators.
+    /// Computes the chain of the group that `generators` generate, if all of its orbits have at most 128
+    /// points. `None` if one has more, or if random elements did not reach the order of the group in time, as
+    /// where it is not the largest with the constituents and the parities of the generators.
     ///
-    /// A returned chain is proven complete. The group is isomorphic to a subgroup of the product of its constituents, the
-    /// groups that it induces on its orbits; of orbits on which it acts in the same way, one suffices. The parities of
-    /// an element on the points and blocks of orbits are homomorphisms to the group of order 2, so the group lies in
-    /// the preimage of what the generators span. The chain is complete if its order is that of the preimage.
+    /// A returned chain is proven complete. The group is isomorphic to a subgroup of the product of its
+    /// constituents, the groups that it induces on its orbits; of orbits on which it acts in the same way,
+    /// one suffices. The parities of an element on the points and blocks of orbits are homomorphisms to the
+    /// group of order 2, so the group lies in the preimage of what the generators span. The chain is complete
+    /// if its order is that of the preimage.
     pub fn along_orbits(degree: usize, generators: &[Permutation]) -> Option<Self> {
         let constituents = constituents(degree, generators)?;
         let mut random = fastrand::Rng::with_seed(degree as u64);
@@ -66,8 +67,8 @@ impl StabiliserChain {
         (chain.big_order() == largest_order(&constituents)).then_some(chain)
     }
 
-    /// Divides an element that fixes the base points before level `first` by transversal elements, from that level on.
-    /// Returns the level at which there is none, and the quotient.
+    /// Divides an element that fixes the base points before level `first` by transversal elements, from that
+    /// level on. Returns the level at which there is none, and the quotient.
     fn residue(&self, first: usize, element: &Permutation) -> (usize, Permutation) {
         let mut residue = element.clone();
         for (at, level) in self.levels.iter().enumerate().skip(first) {
@@ -81,8 +82,8 @@ impl StabiliserChain {
     }
 
     /// Adds an element that fixes the base points before level `first`, as
-    /// [`StabiliserChain::insert_element_of_known_group`] does, to the levels from there on, whose orbits have at most
-    /// these lengths. Returns whether it changed the chain.
+    /// [`StabiliserChain::insert_element_of_known_group`] does, to the levels from there on, whose orbits
+    /// have at most these lengths. Returns whether it changed the chain.
     fn insert_below(&mut self, first: usize, lengths: &[usize], element: &Permutation) -> bool {
         let (depth, residue) = self.residue(first, element);
         if depth == self.levels.len() {
@@ -150,7 +151,8 @@ impl Random {
     }
 }
 
-/// Returns the constituents of a group, one for each kind of action on its orbits. `None` if an orbit has too many points.
+/// Returns the constituents of a group, one for each kind of action on its orbits. `None` if an orbit has too
+/// many points.
 fn constituents(degree: usize, generators: &[Permutation]) -> Option<Vec<Constituent>> {
     let mut found: Vec<Constituent> = Vec::new();
     for points in orbits(degree, generators) {
@@ -203,7 +205,8 @@ fn is_same_action(one: &[usize], other: &[usize], generators: &[Permutation]) ->
     one.len() == other.len() && other.iter().any(extends)
 }
 
-/// Returns the order of the largest group with these constituents whose parities are among those that the generators span.
+/// Returns the order of the largest group with these constituents whose parities are among those that the
+/// generators span.
 fn largest_order(constituents: &[Constituent]) -> BigUint {
     let alone: usize = constituents.iter().map(|group| rank(group.parities.clone())).sum();
     let product: BigUint = constituents.iter().map(|group| group.chain.big_order()).product();
@@ -292,10 +295,11 @@ mod tests {
         }
     }
 
-    /// Of a cube of even side n, let m be n / 2 - 1. There are 8 corners, m kinds of 24 edge pieces, and m^2 kinds of 24
-    /// centres, all of which can be arranged in any way as far as parities allow: a turn of an outer layer is odd on the
-    /// corners and on all kinds of centres, and a turn of an inner layer is odd on one kind of edges and on some kinds of
-    /// centres. So the parities of corners and edges are independent, and those of the centres follow from them.
+    /// Of a cube of even side n, let m be n / 2 - 1. There are 8 corners, m kinds of 24 edge pieces, and m^2
+    /// kinds of 24 centres, all of which can be arranged in any way as far as parities allow: a turn of an
+    /// outer layer is odd on the corners and on all kinds of centres, and a turn of an inner layer is odd on
+    /// one kind of edges and on some kinds of centres. So the parities of corners and edges are independent,
+    /// and those of the centres follow from them.
     #[test]
     fn large_cubes_are_proven() {
         let factorial = |n: u32| (1..=n).map(BigUint::from).product::<BigUint>();
@@ -319,8 +323,8 @@ mod tests {
         assert!(again.iter().all(|element| chain.contains(element)));
     }
 
-    /// A subdirect product that parities do not describe: two orbits on which the group acts as A4, with the same
-    /// element of order 3 in the quotient by the Klein four-group.
+    /// A subdirect product that parities do not describe: two orbits on which the group acts as A4, with the
+    /// same element of order 3 in the quotient by the Klein four-group.
     #[test]
     fn other_groups_are_not_claimed() {
         let parse = |text| Permutation::parse(text, 8).unwrap();

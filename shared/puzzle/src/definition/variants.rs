@@ -26,8 +26,8 @@ impl Definition {
         Ok(apart)
     }
 
-    /// Returns the same puzzle with the orientations of some pieces ignored, given by cell. Pieces with one label,
-    /// of which only some are among them, get different labels.
+    /// Returns the same puzzle with the orientations of some pieces ignored, given by cell. Pieces with one
+    /// label, of which only some are among them, get different labels.
     ///
     /// # Errors
     /// [`DefinitionError::Guarded`] if such labels have a meaning for guards or limits.

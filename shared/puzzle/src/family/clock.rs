@@ -8,11 +8,11 @@ const CORNERS: [&str; 4] = ["UR", "DR", "DL", "UL"];
 /// The dials between two corners, on each side.
 const EDGES: [(&str, [usize; 2]); 4] = [("U", [0, 3]), ("R", [0, 1]), ("D", [1, 2]), ("L", [2, 3])];
 
-/// Returns the clock. Its cells are the 14 dials that turn by themselves, of 12 hours each: the four corners, which
-/// front and back share, and for each side its edges U, R, D, L and its centre.
+/// Returns the clock. Its cells are the 14 dials that turn by themselves, of 12 hours each: the four corners,
+/// which front and back share, and for each side its edges U, R, D, L and its centre.
 ///
-/// A move turns the wheels of the corners in its name, whose pins are up, by one hour; with `b`, those whose pins are
-/// down, seen from the front too. U, R, D and L stand for two corners, and ALL for the four.
+/// A move turns the wheels of the corners in its name, whose pins are up, by one hour; with `b`, those whose
+/// pins are down, seen from the front too. U, R, D and L stand for two corners, and ALL for the four.
 pub fn clock() -> Definition {
     let dials = Orbit { name: "dials".into(), cells: 14, orientations: 12 };
     let mut clock = Definition::new("clock", vec![dials]).expect("there are 14 dials");

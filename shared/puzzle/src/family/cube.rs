@@ -75,8 +75,8 @@ pub fn skewb() -> Definition {
     skewb
 }
 
-/// Returns the Ivy cube, of which a turn about one of four corners turns the corner and the three centres beside it: the
-/// skewb without its other corners.
+/// Returns the Ivy cube, of which a turn about one of four corners turns the corner and the three centres
+/// beside it: the skewb without its other corners.
 pub fn ivy() -> Definition {
     let orbits = [("corners", cells(&HELD_CORNERS, 3)), ("centres", cells(&CENTRES, 1))];
     let mut ivy = puzzle("ivy", &orbits);
@@ -93,8 +93,8 @@ pub fn void() -> Definition {
     in_hand(with_faces("void", &orbits, &FACES), &orbits)
 }
 
-/// Returns the 24 centres of the 4x4x4 cube, of which the four of each face are alike. A lower-case letter turns the
-/// layer behind a face.
+/// Returns the 24 centres of the 4x4x4 cube, of which the four of each face are alike. A lower-case letter
+/// turns the layer behind a face.
 pub fn centres_of_4x4x4() -> Definition {
     let mut centres = Vec::new();
     for face in FACES.map(direction) {
@@ -211,8 +211,9 @@ pub(super) fn in_space(word: &str) -> Option<Space> {
     }
 }
 
-/// Reads Rubik's cube by its facelets, nine for each of the faces U R F D L B, row by row as seen from outside: U with B
-/// above, D with F above, and the others with U above. A facelet is the index of the face that has its colour.
+/// Reads Rubik's cube by its facelets, nine for each of the faces U R F D L B, row by row as seen from
+/// outside: U with B above, D with F above, and the others with U above. A facelet is the index of the face
+/// that has its colour.
 ///
 /// # Errors
 /// The place whose colours are those of no piece, or a piece that occurs twice, as the end of a sentence.

@@ -1,8 +1,8 @@
-//! Cuboids of up to 3 x 3 x 3 cubies. The outer layers turn, by quarters where they are square and by half turns
-//! otherwise. Rotations of the whole cuboid are free, unless they move a cubie that no move changes.
+//! Cuboids of up to 3 x 3 x 3 cubies. The outer layers turn, by quarters where they are square and by half
+//! turns otherwise. Rotations of the whole cuboid are free, unless they move a cubie that no move changes.
 //!
-//! A cell is the place of a cubie. Its orientations are the ways to put a cubie there that moves and rotations reach: a
-//! corner of 2 x 2 x 3 has only one.
+//! A cell is the place of a cubie. Its orientations are the ways to put a cubie there that moves and
+//! rotations reach: a corner of 2 x 2 x 3 has only one.
 
 use super::geometry::{Vector, clockwise, dot};
 use crate::definition::{Definition, Orbit};
@@ -22,7 +22,8 @@ const FACES: [(&str, Vector); 6] = [
 /// The rotations of the whole cuboid, and their axes.
 const ROTATIONS: [(&str, Vector); 3] = [("x", [1, 0, 0]), ("y", [0, 1, 0]), ("z", [0, 0, 1])];
 
-/// A cubie: its place, in half cubies from the middle, and the directions of its faces, in an order of its own.
+/// A cubie: its place, in half cubies from the middle, and the directions of its faces, in an order of its
+/// own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cubie {
     place: Vector,
@@ -202,7 +203,8 @@ mod tests {
     use crate::family::by_name;
     use std::collections::HashSet;
 
-    /// Jaap Scherphuis's pages on the tower cube, the domino and the floppy cube have these numbers of positions.
+    /// Jaap Scherphuis's pages on the tower cube, the domino and the floppy cube have these numbers of
+    /// positions.
     #[test]
     fn numbers_of_states() {
         for (word, states) in

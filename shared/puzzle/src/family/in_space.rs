@@ -1,6 +1,6 @@
-//! Moves that leave a puzzle held in another way: wide turns, slices and rotations of Rubik's cube, and the turns of the
-//! skewb as the World Cube Association writes them (regulation 12). They are carried out in space, on all pieces, and the
-//! puzzle is then turned back as a whole.
+//! Moves that leave a puzzle held in another way: wide turns, slices and rotations of Rubik's cube, and the
+//! turns of the skewb as the World Cube Association writes them (regulation 12). They are carried out in
+//! space, on all pieces, and the puzzle is then turned back as a whole.
 
 use super::cube;
 use super::geometry::{Cells, Vector, dot, turn};
@@ -10,7 +10,8 @@ use std::ops::Range;
 /// A puzzle in space.
 pub(super) struct Space {
     pub(super) orbits: Vec<Cells>,
-    /// The names, axes and parts of the moves: a move turns the places whose product with the axis is in the range.
+    /// The names, axes and parts of the moves: a move turns the places whose product with the axis is in the
+    /// range.
     pub(super) moves: Vec<(String, Vector, Range<i32>)>,
     /// The axes whose rotations generate those that a move may leave behind.
     pub(super) rotations: Vec<Vector>,
@@ -20,8 +21,8 @@ pub(super) struct Space {
     pub(super) cells: usize,
 }
 
-/// Reads a sequence of moves of the puzzle of a name. Returns the element on the cells of the family's definition; `None`
-/// if the puzzle has no such moves, or if the text is not a sequence of them.
+/// Reads a sequence of moves of the puzzle of a name. Returns the element on the cells of the family's
+/// definition; `None` if the puzzle has no such moves, or if the text is not a sequence of them.
 pub fn read(word: &str, text: &str) -> Option<OrientedPermutation> {
     let Space { orbits, moves, rotations, held, cells } = cube::in_space(word)?;
     let whole = |&axis: &Vector| turn(&orbits, axis, |_| true);

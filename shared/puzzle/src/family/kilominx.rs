@@ -3,8 +3,8 @@
 use crate::definition::{Definition, Orbit};
 use fathom_algebra::{OrientedPermutation, Permutation};
 
-/// The faces of a dodecahedron: U, five around it, five around D, and D. A face of the lower ring is below two of the
-/// upper ring, F and L for DL.
+/// The faces of a dodecahedron: U, five around it, five around D, and D. A face of the lower ring is below
+/// two of the upper ring, F and L for DL.
 const FACES: [&str; 12] = ["U", "F", "L", "BL", "BR", "R", "DL", "DBL", "B", "DBR", "DR", "D"];
 /// For each face its neighbours, clockwise as seen from outside.
 const AROUND: [[usize; 5]; 12] = [
@@ -119,7 +119,8 @@ mod tests {
         assert!(puzzle.moves().iter().all(|generator| moved(&generator.action) == 5));
     }
 
-    /// 20! / 2 arrangements of the corners and 3^19 orientations, in each of 60 positions of the whole puzzle.
+    /// 20! / 2 arrangements of the corners and 3^19 orientations, in each of 60 positions of the whole
+    /// puzzle.
     #[test]
     fn number_of_states() {
         let arrangements: u128 = (1..=20).product::<u128>() / 2;

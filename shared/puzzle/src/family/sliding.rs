@@ -1,10 +1,10 @@
 //! Sliding tiles: one cell of a board is blank, and a tile beside it moves there.
 //!
-//! A move is possible only while the blank is where it begins. To say so by [limits](Definition::set_never), a second orbit
-//! has, for each cell of the board, one cell for each number modulo m, and a marker: the marker is at cell c and number k
-//! if the blank is on c and k is the *code* of c. A move carries the marker as it carries the blank, and adds the
-//! difference of codes that is right for its beginning; anywhere else the sum is not the code of the cell that the marker
-//! reaches, so the limits exclude the state.
+//! A move is possible only while the blank is where it begins. To say so by [limits](Definition::set_never),
+//! a second orbit has, for each cell of the board, one cell for each number modulo m, and a marker: the
+//! marker is at cell c and number k if the blank is on c and k is the *code* of c. A move carries the marker
+//! as it carries the blank, and adds the difference of codes that is right for its beginning; anywhere else
+//! the sum is not the code of the cell that the marker reaches, so the limits exclude the state.
 
 use super::FamilyError;
 use crate::definition::{Definition, Orbit, Piece};
@@ -40,8 +40,8 @@ struct Codes {
 type Path = Vec<usize>;
 
 impl Sliding {
-    /// Reads a name: `sliding:3x4`, followed by `,multi`, `,torus` or `,blank=CELL` in any order. `None` if the text does
-    /// not begin like such a name.
+    /// Reads a name: `sliding:3x4`, followed by `,multi`, `,torus` or `,blank=CELL` in any order. `None` if
+    /// the text does not begin like such a name.
     ///
     /// # Errors
     /// [`FamilyError::Numbers`] if the rest is none of these.
@@ -97,8 +97,9 @@ impl Sliding {
         name
     }
 
-    /// Returns the puzzle. The first cells are those of the board, row by row. The move `b1-3` carries the blank from cell
-    /// 1 to cell 3, or where single tiles move and the board can be coloured like a chessboard, also back.
+    /// Returns the puzzle. The first cells are those of the board, row by row. The move `b1-3` carries the
+    /// blank from cell 1 to cell 3, or where single tiles move and the board can be coloured like a
+    /// chessboard, also back.
     pub fn definition(self) -> Definition {
         let cells = self.cells();
         let paths = self.paths();
@@ -145,8 +146,9 @@ impl Sliding {
         puzzle
     }
 
-    /// Returns the tiles of a state of [`Sliding::definition`], on all its cells. A state is written with 0 for the blank and
-    /// the tiles from 1, as they are numbered row by row on the solved board. `None` if the numbers are not all of these.
+    /// Returns the tiles of a state of [`Sliding::definition`], on all its cells. A state is written with 0
+    /// for the blank and the tiles from 1, as they are numbered row by row on the solved board. `None` if the
+    /// numbers are not all of these.
     pub fn state(self, numbers: &[u64]) -> Option<Vec<usize>> {
         let (cells, puzzle) = (self.cells(), self.definition());
         let homes: Vec<usize> = (0..cells).filter(|&cell| cell != self.blank).collect();
@@ -238,8 +240,8 @@ impl Codes {
         (self.of_cell[path[path.len() - 1]] + self.modulus - self.of_cell[path[0]]) % self.modulus
     }
 
-    /// Returns whether each move leads from its beginning, and from no other cell, to a cell with the right code. Moves that
-    /// are rotations of a line may also lead from its other cells.
+    /// Returns whether each move leads from its beginning, and from no other cell, to a cell with the right
+    /// code. Moves that are rotations of a line may also lead from its other cells.
     fn fit(&self, paths: &[Path], is_rotation: impl Fn(&Path) -> bool) -> bool {
         let moved = |path: &Path, at: usize| {
             (self.of_cell[path[at - 1]] + self.modulus - self.of_cell[path[at]]) % self.modulus

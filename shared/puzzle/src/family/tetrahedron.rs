@@ -26,7 +26,8 @@ pub fn pyraminx_with_tips() -> Definition {
     pyraminx
 }
 
-/// Returns the names of the pieces, in the order of the cells: vertices, pairs of vertices, and tips in lower case.
+/// Returns the names of the pieces, in the order of the cells: vertices, pairs of vertices, and tips in lower
+/// case.
 pub(super) fn names(word: &str) -> Option<Vec<&'static str>> {
     const NAMES: [&str; 14] = ["U", "L", "R", "B", "UL", "UR", "UB", "LR", "LB", "RB", "u", "l", "r", "b"];
     match word {

@@ -3,10 +3,10 @@
 //! The forms are `name := Group((1,2,3)(4,5), (1,2));`, a list `[ (1,2,3), (1,2) ]`, permutations that are
 //! assigned to names first, and products, powers and conjugates of permutations. PuzzleGeometry and CayleyPy
 //! write `Gen := [...]`, and `ip := [[1],[4,7],...]` for the points that look alike. `#` starts a comment.
-//! Named permutations that are not moves become [spare](Definition::spare). The puzzle is named after the file:
-//! most files call their group `G`. It has as many cells as its largest point; smaller points that nothing moves are cells too.
-//! `PermList([2,3,1])` is a permutation, `Add(gens, (1,2))` and `Append(gens, [(1,2)])` make a list longer,
-//! and `ClosureGroup(G, (1,2))` a group.
+//! Named permutations that are not moves become [spare](Definition::spare). The puzzle is named after the
+//! file: most files call their group `G`. It has as many cells as its largest point; smaller points that
+//! nothing moves are cells too. `PermList([2,3,1])` is a permutation, `Add(gens, (1,2))` and `Append(gens,
+//! [(1,2)])` make a list longer, and `ClosureGroup(G, (1,2))` a group.
 //!
 //! `Subgroup(G, [(1,2)])` is the group that the list generates.
 //!

@@ -1,11 +1,12 @@
-//! Lists of images, as Python programs write them: `{"a": [1, 2, 0], "b": [1, 0, 2]}` in JSON or as a dict, and the
-//! permutations and groups of SymPy and Sage.
+//! Lists of images, as Python programs write them: `{"a": [1, 2, 0], "b": [1, 0, 2]}` in JSON or as a dict,
+//! and the permutations and groups of SymPy and Sage.
 //!
-//! A list gives the image of each point: `[1, 2, 0]` carries the piece on the first point to the second. Points are
-//! numbered from 0, or from 1 in a list without 0. `Permutation(0, 1, 2)(3, 4)` and `Permutation([[0, 1, 2], [3, 4]])`
-//! are cycles that count from 0, as in SymPy; strings and tuples such as `"(1,2,3)(4,5)"` are cycles that count from 1,
-//! as in Sage. The moves are those of the last group, failing that the last dict or list of permutations, and failing
-//! that all permutations that have names. Nothing is executed.
+//! A list gives the image of each point: `[1, 2, 0]` carries the piece on the first point to the second.
+//! Points are numbered from 0, or from 1 in a list without 0. `Permutation(0, 1, 2)(3, 4)` and
+//! `Permutation([[0, 1, 2], [3, 4]])` are cycles that count from 0, as in SymPy; strings and tuples such as
+//! `"(1,2,3)(4,5)"` are cycles that count from 1, as in Sage. The moves are those of the last group, failing
+//! that the last dict or list of permutations, and failing that all permutations that have names. Nothing is
+//! executed.
 
 use super::{Fault, Reason};
 use crate::definition::{Definition, DefinitionError};
@@ -178,8 +179,8 @@ fn cycles(value: &Value) -> Option<Vec<Vec<u64>>> {
     entries.iter().map(|entry| numbers(&entry.value)).collect()
 }
 
-/// Returns the permutation that an argument of a group, or of `Permutation` in Sage, stands for: cycles that count
-/// from 1, as a string, a tuple, or a list of tuples. `None` if it is something else.
+/// Returns the permutation that an argument of a group, or of `Permutation` in Sage, stands for: cycles that
+/// count from 1, as a string, a tuple, or a list of tuples. `None` if it is something else.
 fn of_sage(at: usize, value: &Value) -> Result<Option<Permutation>, Fault> {
     let is_tuple = |entry: &Entry| matches!(entry.value, Value::List(_, true));
     match value {
@@ -370,8 +371,8 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// Reads values in brackets. In braces each has a name and a colon before it; in parentheses it may have a name
-    /// and an equals sign. A value that is a name has this name.
+    /// Reads values in brackets. In braces each has a name and a colon before it; in parentheses it may have
+    /// a name and an equals sign. A value that is a name has this name.
     fn entries(&mut self, open: &str, close: &str, depth: usize) -> Result<Vec<Entry>, Fault> {
         let mut entries = Vec::new();
         if !self.accept(open) {

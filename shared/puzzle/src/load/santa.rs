@@ -1,6 +1,6 @@
-//! `puzzle_info.csv` of Kaggle's Santa 2023: in each row the type of a puzzle, and a dict of its moves. The list of a
-//! move has, for each place, the place that its piece comes from, numbered from 0. In the competition the inverse
-//! of a move is a move too, so the metric is [`Metric::Single`].
+//! `puzzle_info.csv` of Kaggle's Santa 2023: in each row the type of a puzzle, and a dict of its moves. The
+//! list of a move has, for each place, the place that its piece comes from, numbered from 0. In the
+//! competition the inverse of a move is a move too, so the metric is [`Metric::Single`].
 
 use super::{Fault, Reason, images};
 use crate::Metric;

@@ -1,5 +1,5 @@
-//! Scrambles of twsearch (`.scr`): `ScrambleAlg NAME`, moves and `End`; or `Scramble NAME`, a position of each set as in
-//! `Solved`, and `End`. In `ScrambleState` pieces are numbered from 0.
+//! Scrambles of twsearch (`.scr`): `ScrambleAlg NAME`, moves and `End`; or `Scramble NAME`, a position of
+//! each set as in `Solved`, and `End`. In `ScrambleState` pieces are numbered from 0.
 
 use crate::definition::Definition;
 use fathom_algebra::{OrientedPermutation, Permutation};
@@ -46,7 +46,8 @@ pub fn read(text: &str, puzzle: &Definition) -> Result<Vec<(String, Scramble)>, 
     Ok(scrambles)
 }
 
-/// Reads a state: for each set its name, its pieces by their labels, counted from `first`, and their orientations.
+/// Reads a state: for each set its name, its pieces by their labels, counted from `first`, and their
+/// orientations.
 fn state(rows: &[(usize, &str)], puzzle: &Definition, first: u64) -> Result<OrientedPermutation, String> {
     let counts = puzzle.orientation_counts();
     let labels = puzzle.written_labels().ok_or(

@@ -21,8 +21,8 @@ fn scrambles_of_twsearch() {
             Scramble::State(state) => format!("{name}: {state}"),
         })
         .collect();
-    // Piece 3 is on cell 2 in orientation 1, and piece 2 on cell 3 in orientation 2. From 0 the labels of edges are 4
-    // and 1.
+    // Piece 3 is on cell 2 in orientation 1, and piece 2 on cell 3 in orientation 2. From 0 the labels of
+    // edges are 4 and 1.
     assert_eq!(told, ["T: A A A'", "twisted: (2+2,3+1)", "zero: (4,5,7,6)"]);
     let unnumbered = parse(PUZZLE, Format::Ksolve, "x.tws").unwrap();
     assert!(scramble_file::read(text, &unnumbered).unwrap_err().contains("name this file as the puzzle"));
