@@ -4,7 +4,7 @@
 //! [`terminal_line`] (the last line of a terminal), [`mod@activity`] (announces long activities), [`interrupt`]
 //! (signals), [`scratch`] (temporary directories), [`log`] (all other messages, in files that `rotation`
 //! keeps small), [`log_text`] (lines of those files, as readable text), [`shell`] (commands that are
-//! printed), [`machine`] (memory and processors), [`address`] (addresses that users enter), [`failpoint`]
+//! printed), [`machine`] (memory and processors), [`numa`] (threads on their sockets), [`address`] (addresses that users enter), [`failpoint`]
 //! (kills or stops the process at a given point).
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -17,6 +17,7 @@ pub mod interrupt;
 pub mod log;
 pub mod log_text;
 pub mod machine;
+pub mod numa;
 pub mod output;
 mod rotation;
 pub mod scratch;

@@ -7,6 +7,7 @@ use crate::task::expand::{Finished, Leftover, ShardFile, Unfinished};
 use crate::task::waits::{Cause, Stopwatch};
 use crate::task::{Counters, Expander, Job, Layer, Store, TaskError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use fathom_command::numa;
 use fathom_kernel::SimdLevel;
 use fathom_layer::map::Stamp;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -252,6 +253,7 @@ impl<'env> Orders<'env> {
         for number in 0..threads {
             let (inbox, tell) = (inbox.clone(), tell.clone());
             Builder::new().name(format!("kernel-{number}")).spawn_scoped(scope, move || {
+                numa::bind(number, threads);
                 let mut expander = Expander::new(job, store, counters, stop);
                 let mut finisher: Option<Finisher> = None;
                 for order in inbox {
