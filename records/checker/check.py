@@ -394,8 +394,10 @@ class Run:
         base = sqlite3.connect(f"{(path / 'run.db').absolute().as_uri()}?mode=ro", uri=True)
         base.row_factory = sqlite3.Row
         self.rows = base.execute("select * from layer order by depth").fetchall()
-        if toml["format"] != 1 or base.execute("pragma user_version").fetchone()[0] != 5 or len(self.rows) > 254:
-            raise Bad("the run has another format than 1, run.db another version than 5, or there are more than 254 depths")
+        if toml["format"] != 1 or base.execute("pragma user_version").fetchone()[0] != 6 or len(self.rows) > 254:
+            raise Bad("the run has another format than 1, run.db another version than 6, or there are more than 254 depths")
+        if "plan" not in toml:
+            raise Bad("the run lists its states: only runs by cosets are checked")
         self.shards = {(r["depth"], r["shard"]): r for r in base.execute("select * from shard")}
         self.kept = [r["depth"] for r in self.rows if r["files"] != "removed"]
         self.last, self.fingerprint = len(self.rows) - 1, base.execute("select fingerprint from run").fetchone()[0]

@@ -64,7 +64,7 @@ fn states_are_read_in_many_forms() {
     for (arguments, distance) in [
         (&["solve", "3x3x3", facelets][..], 1),
         (&["solve", "3x3x3", "--scramble", "Rw L' x'"], 0),
-        (&["solve", "3x3x3", "--scramble", "M2 U M2 U'"], 4),
+        (&["solve", "3x3x3", "--scramble", "M2 x2 y"], 2),
         (&["solve", "skewb", "--scramble", "R U' B"], 3),
         (&["solve", "burnt-pancake:4", "-2 -1 3 4"], 1),
         (&["solve", "lrx:4", "[1, 0, 2, 3]"], 1),

@@ -1,8 +1,7 @@
 //! Cube-shaped puzzles. A place is named by the faces that meet there, clockwise, starting with
 //! the facelet that defines the orientation: `URF` is the corner between top, right and front.
 
-use super::geometry::{Cell, Cells, Vector, dot, puzzle, sum, turn};
-use super::in_space::Space;
+use super::geometry::{Cell, Cells, Space, Vector, dot, puzzle, sum, turn};
 use crate::definition::{Definition, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
 

@@ -5,6 +5,7 @@
 
 use crate::definition::{Definition, Orbit};
 use fathom_algebra::{OrientedPermutation, Permutation};
+use std::ops::Range;
 
 /// A vector in space: x to the right, y upwards, z to the front.
 pub type Vector = [i32; 3];
@@ -96,6 +97,20 @@ pub fn turn(orbits: &[Cells], axis: Vector, turned: impl Fn(Vector) -> bool) -> 
     let cells = Permutation::from_images(images).expect("a turn is a bijection");
     OrientedPermutation::new(cells, turns, orientation_counts)
         .expect("cells of one orbit have equally many facelets")
+}
+
+/// A puzzle in space.
+pub(super) struct Space {
+    pub(super) orbits: Vec<Cells>,
+    /// The names, axes and parts of the moves: a move turns the places whose product with the axis is in the
+    /// range.
+    pub(super) moves: Vec<(String, Vector, Range<i32>)>,
+    /// The axes whose rotations generate those that a move may leave behind.
+    pub(super) rotations: Vec<Vector>,
+    /// The cells that are at home if the puzzle is held as usual.
+    pub(super) held: Range<usize>,
+    /// The number of the first cells that belong to the family's definition.
+    pub(super) cells: usize,
 }
 
 #[cfg(test)]

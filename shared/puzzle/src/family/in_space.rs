@@ -3,23 +3,8 @@
 //! space, on all pieces, and the puzzle is then turned back as a whole.
 
 use super::cube;
-use super::geometry::{Cells, Vector, dot, turn};
+use super::geometry::{Space, Vector, dot, turn};
 use fathom_algebra::{OrientedPermutation, expression};
-use std::ops::Range;
-
-/// A puzzle in space.
-pub(super) struct Space {
-    pub(super) orbits: Vec<Cells>,
-    /// The names, axes and parts of the moves: a move turns the places whose product with the axis is in the
-    /// range.
-    pub(super) moves: Vec<(String, Vector, Range<i32>)>,
-    /// The axes whose rotations generate those that a move may leave behind.
-    pub(super) rotations: Vec<Vector>,
-    /// The cells that are at home if the puzzle is held as usual.
-    pub(super) held: Range<usize>,
-    /// The number of the first cells that belong to the family's definition.
-    pub(super) cells: usize,
-}
 
 /// Reads a sequence of moves of the puzzle of a name. Returns the element on the cells of the family's
 /// definition; `None` if the puzzle has no such moves, or if the text is not a sequence of them.
