@@ -6,7 +6,7 @@
 //!   packed states;
 //! - [`list_file`]: the states of one layer in one shard, sorted and compressed;
 //! - [`buckets`]: the states that a thread has found, in memory and in spilled runs;
-//!   [`next_layer`]: one layer from those before it; [`first_depths`]: a few layers in memory.
+//!   [`mod@next_layer`]: one layer from those before it; [`mod@first_depths`]: a few layers in memory.
 //!
 //! A state belongs to the shard that a hash of it names, and a shard's states are in increasing order.
 //!
