@@ -5,6 +5,7 @@ use anyhow::{Error, Result};
 use fathom_command::{bad_input, output};
 use fathom_engine::run::{ListedSpace, SpaceSpec};
 use fathom_space::Space;
+use num_bigint::BigUint;
 
 /// Whether a command can search by lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +21,24 @@ pub(crate) enum Lists {
     },
 }
 
+/// Checks that a search by lists ends before it fills the disk: at a depth, at a size, or because the space has few
+/// `states`.
+///
+/// # Errors
+/// If it would not.
+pub(crate) fn require_bound(states: Option<&BigUint>, is_bounded: bool) -> Result<()> {
+    const FEW_STATES: u32 = 1_000_000_000;
+    match is_bounded || states.is_some_and(|states| *states <= FEW_STATES.into()) {
+        true => Ok(()),
+        false => Err(bad_input!(
+            "this run lists its states, and would fill the disk: give --max-depth or --disk-limit. To search a whole space by cosets, start another run with --engine cosets and --dir"
+        )),
+    }
+}
+
 impl Lists {
     /// In a space with fewer states, cosets are planned and searched quickly.
-    const LARGE: u64 = 10_000_000_000;
+    const LARGE: u64 = 1_000_000_000_000;
 
     /// With at most this many states before the last depth that is asked for, lists take seconds.
     const FEW: usize = 100_000;
@@ -50,6 +66,15 @@ impl Lists {
             }
             _ => Ok(false),
         }
+    }
+
+    /// Checks that a search of a space with this number of states ends before it fills the disk.
+    ///
+    /// # Errors
+    /// As [`require_bound`].
+    pub(crate) fn require_bound(self, states: Option<&BigUint>) -> Result<()> {
+        let is_bounded = matches!(self, Self::Allowed { is_bounded: true, .. });
+        require_bound(states, is_bounded)
     }
 
     /// Prints that states are listed because cosets are impossible for the reason `error`.

@@ -52,7 +52,7 @@ pub(crate) fn open_or_begin(
             Ok(directory)
         }
         Found::Nothing if lists.are_chosen(args, &spec, space.as_ref().ok())? => {
-            begin_lists(&path, spec, space.ok(), args, store)
+            begin_lists(&path, spec, space.ok(), args, (store, lists))
         }
         Found::Nothing => {
             let space = match space {
@@ -60,7 +60,7 @@ pub(crate) fn open_or_begin(
                 Err(error) if !can_be_listed(&error) => return Err(error.into()),
                 Err(error) => {
                     lists.replace_cosets(args, without_cosets(error))?;
-                    return begin_lists(&path, spec, None, args, store);
+                    return begin_lists(&path, spec, None, args, (store, lists));
                 }
             };
             let (space, outline) = match &args.plan {
@@ -69,7 +69,7 @@ pub(crate) fn open_or_begin(
                     Ok(outline) => (space, outline),
                     Err(error) => {
                         lists.replace_cosets(args, error)?;
-                        return begin_lists(&path, spec, Some(space), args, store);
+                        return begin_lists(&path, spec, Some(space), args, (store, lists));
                     }
                 },
             };
@@ -106,7 +106,7 @@ fn begin_lists(
     spec: SpaceSpec,
     space: Option<Space>,
     args: &BeginArguments,
-    store: Option<&Path>,
+    (store, lists): (Option<&Path>, Lists),
 ) -> Result<RunDirectory> {
     for (option, given) in [
         ("--plan", args.plan.is_some()),
@@ -120,6 +120,7 @@ fn begin_lists(
         }
     }
     let states = space.map(|space| space.states().clone());
+    lists.require_bound(states.as_ref())?;
     let listed = ListedSpace::new(&spec, states)?;
     let plan = ListPlan::new(&listed);
     let space = RunSpace::Lists(Box::new(listed));

@@ -2,7 +2,7 @@
 
 use crate::arguments::{HttpArguments, ResumeArguments, RunArguments, SearchArguments};
 use crate::commands::completion_hook;
-use crate::commands::engine_choice::Lists;
+use crate::commands::engine_choice::{Lists, require_bound};
 use crate::commands::new_run::{open_or_begin, require_resources};
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::Display;
@@ -15,7 +15,7 @@ use fathom_command::log::{self, Verbosity};
 use fathom_command::shell;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::observer::Both;
-use fathom_engine::run::Producers;
+use fathom_engine::run::{Producers, RunSpace};
 use fathom_engine::search::{End, Options, Stop, is_settled, search};
 use fathom_engine::watch;
 use fathom_layer::{Disk, LimitedDisk, LocalDisk};
@@ -51,6 +51,11 @@ fn go_on(
     verbosity: Verbosity,
     (listening, http): (Option<Listening>, &HttpArguments),
 ) -> Result<()> {
+    if let RunSpace::Lists(space) = &directory.space
+        && !is_settled(&directory, &LocalDisk)?
+    {
+        require_bound(space.states.as_ref(), args.is_bounded())?;
+    }
     log::start(&directory.path.join(LOG), verbosity.beside_bars())?;
     let Options { threads, memory_bytes, .. } = args.options();
     let limits = Limits { threads, memory_bytes, disk_bytes: args.disk_limit };

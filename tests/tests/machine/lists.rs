@@ -243,6 +243,7 @@ fn runs_by_lists_are_refused_in_words() {
         fathom().args(arguments).args(["-q"]).current_dir(directory.path()).output().unwrap()
     };
     assert!(run(&["run", "3x3", "--engine", "lists", "--dir", "r", "--max-depth", "3"]).status.success());
+    assert!(run(&["run", "3x3x3", "--dir", "large", "--max-depth", "2"]).status.success());
     for (arguments, says) in [
         (&["audit", "r"][..], "lists its states"),
         (&["antipodes", "r"], "lists its states"),
@@ -250,6 +251,9 @@ fn runs_by_lists_are_refused_in_words() {
         (&["run", "3x3", "--engine", "lists", "--workers", "2"], "--engine lists"),
         (&["run", "3x3", "--engine", "lists", "--keep", "two"], "--keep two"),
         (&["run", "3x3", "--engine", "lists", "--inverse-classes"], "--inverse-classes"),
+        (&["run", "4x4", "--engine", "lists"], "would fill the disk"),
+        (&["resume", "large"], "would fill the disk"),
+        (&["run", "3x3x3", "--dir", "large"], "would fill the disk"),
         (&["run", "3x3x3"], "with 'fathom run' and --max-depth"),
         (&["run", "3x3x3", "--engine", "cosets", "--max-depth", "3"], "too many"),
     ] {
@@ -258,5 +262,5 @@ fn runs_by_lists_are_refused_in_words() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
         assert!(error.contains(says), "{arguments:?}: {error}");
     }
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
 }
