@@ -18,6 +18,8 @@ pub(crate) enum Lists {
         max_depth: Option<u32>,
         /// Whether the search ends at a depth or at a size.
         is_bounded: bool,
+        /// Whether the run is shown on a page, which shows runs by cosets only.
+        has_page: bool,
     },
 }
 
@@ -59,7 +61,7 @@ impl Lists {
                 "--engine lists searches in one process, without workers. Use 'fathom run' without --workers"
             )),
             (_, Some(engine)) => Ok(engine == Engine::Lists),
-            (Self::Allowed { max_depth: Some(depth), .. }, None)
+            (Self::Allowed { max_depth: Some(depth), has_page: false, .. }, None)
                 if !args.need_cosets() && space.is_some_and(|space| *space.states() > Self::LARGE.into()) =>
             {
                 Ok(ListedSpace::new(spec, None)?.has_at_most(Self::FEW, depth.saturating_sub(1)))

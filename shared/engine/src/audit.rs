@@ -24,7 +24,7 @@ use crate::run::{Geometry, RunManifest};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::Disk;
-use fathom_space::{CosetGraph, Space};
+use fathom_space::{CosetGraph, Labels, Space};
 use indicatif::HumanBytes;
 use kept_layers::KeptLayers;
 use plain_states::{Plain, State};
@@ -123,7 +123,7 @@ struct Tally {
 /// `memory_bytes`, or a file is damaged.
 pub fn audit(run: &RunDirectory, disk: &dyn Disk, options: Options) -> Result<Audit> {
     let kept = KeptLayers::open(run, options.memory_bytes, disk)?;
-    let plain = plain_of(&run.manifest, kept.graph.space())?;
+    let plain = plain_of(&run.manifest, labels_of(kept.graph.space()))?;
     if options.samples.is_none() && !kept.has_all(0..=kept.last()) {
         return Err(bad_input!(
             "auditing every state needs all layers, but the run in {} keeps only the last two. Use --samples, or start a run with --keep all",
@@ -147,7 +147,7 @@ pub fn audit_far(
     options: Options,
 ) -> Result<Audit> {
     assert!(options.samples.is_some(), "auditing every state on other hosts takes too long");
-    let plain = plain_of(manifest, graph.space())?;
+    let plain = plain_of(manifest, labels_of(graph.space()))?;
     audit_kept(&plain, KeptLayers::far(graph, layers), options)
 }
 
@@ -161,11 +161,16 @@ pub fn tables_of(definition: &RunManifest, memory_bytes: u64) -> Result<(CosetGr
     })
 }
 
-fn plain_of(manifest: &RunManifest, space: &Space) -> Result<Plain> {
+/// Returns the labels of a space as they are given, and those that cells distinguish.
+fn labels_of(space: &Space) -> (&Labels, &Labels) {
+    (space.given_labels(), space.piece_labels())
+}
+
+fn plain_of(manifest: &RunManifest, (given, of_pieces): (&Labels, &Labels)) -> Result<Plain> {
     let puzzle = manifest.spec.source.moves_alone(manifest.spec.metric);
     let mut puzzle = puzzle.map_err(|error| anyhow!(error))?;
-    puzzle.rule_out_alike(space.given_labels().of_pieces());
-    Ok(Plain::new(&puzzle, space))
+    puzzle.rule_out_alike(given.of_pieces());
+    Ok(Plain::new(&puzzle, of_pieces))
 }
 
 fn audit_kept(plain: &Plain, mut kept: KeptLayers, options: Options) -> Result<Audit> {

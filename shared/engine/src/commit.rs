@@ -5,12 +5,11 @@ use crate::audit::first_depths;
 use crate::counts::{Classes, check_growth};
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Beside, Entry, Files, LayerRow, ProcessRow, ShardRow};
-use crate::run::{Depth, Keep, RunManifest, RunSpace, ShardReport};
+use crate::run::{Depth, Keep, RunSpace, ShardReport};
 use crate::task::Waits;
 use crate::watch;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Disk, LayerDigest, Totals};
-use fathom_space::Space;
 use std::borrow::Borrow;
 use tracing::{info, warn};
 
@@ -21,6 +20,9 @@ const LONG_SECONDS: f64 = 10.0;
 /// long run.
 const PIECES_IN_LONG_RUN: usize = 2_000_000;
 const PIECES_IN_SHORT_RUN: usize = 20_000;
+
+/// The depth at which the first depths of a run by lists are counted, however short it is.
+const FIRST_LISTED: Depth = Depth(3);
 
 /// What a commit records besides the reports.
 #[derive(Clone, Copy)]
@@ -67,10 +69,7 @@ pub fn add_layer<R: Borrow<ShardReport>>(
         ));
     }
     check_growth(&layer, &layers, run.space.most_successors())?;
-    if let RunSpace::Cosets(space) = &run.space {
-        let is_last = layer.states == left;
-        check_first_depths((&run.manifest, space), &layers, &layer, commit.process.is_some(), is_last)?;
-    }
+    check_first_depths(run, &layers, &layer, commit.process.is_some(), layer.states == left)?;
     let shards: Vec<ShardRow> = reports.iter().map(|report| ShardRow::new(report.borrow())).collect();
     let retired = match run.manifest.keep {
         Keep::Last | Keep::Two => depth.previous().and_then(Depth::previous),
@@ -151,7 +150,7 @@ fn write_watched(run: &RunDirectory, disk: &dyn Disk, has_found: bool) {
 /// at its end. `is_looked_at` says whether states of the last layer are checked against the moves anyway,
 /// which is enough for a short run.
 fn check_first_depths(
-    run: (&RunManifest, &Space),
+    run: &RunDirectory,
     layers: &[LayerRow],
     newest: &LayerRow,
     is_looked_at: bool,
@@ -160,12 +159,17 @@ fn check_first_depths(
     let before: f64 = layers.iter().map(|layer| layer.seconds).sum();
     let is_long = before + newest.seconds >= LONG_SECONDS;
     let becomes_long = is_long && before < LONG_SECONDS;
-    if !becomes_long && !(is_complete && (is_long || !is_looked_at)) {
+    // States of lists are not checked otherwise.
+    let (is_listed, is_looked_at) = match &run.space {
+        RunSpace::Lists(_) => (newest.depth == FIRST_LISTED, false),
+        RunSpace::Cosets(_) => (false, is_looked_at),
+    };
+    if !is_listed && !becomes_long && !(is_complete && (is_long || !is_looked_at)) {
         return Ok(());
     }
-    let most_pieces = if is_long { PIECES_IN_LONG_RUN } else { PIECES_IN_SHORT_RUN };
+    let most_pieces = if is_long || is_listed { PIECES_IN_LONG_RUN } else { PIECES_IN_SHORT_RUN };
     let layers = layers.iter().chain([newest]);
-    first_depths::check(run, layers, is_complete, most_pieces)
+    first_depths::check((&run.manifest, &run.space), layers, is_complete, most_pieces)
 }
 
 /// Adds up the reports of a layer, and checks that the sums are possible.

@@ -6,7 +6,7 @@ use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Files, ProcessRow, ShardRow};
 use crate::observer::{self, Observer};
 use crate::options::{End, Options, Stop, TICK};
-use crate::run::{Depth, ListedSpace, Lookback, RunSpace, ShardId, ShardReport, Task};
+use crate::run::{Depth, ListedSpace, Lookback, ShardId, ShardReport, Task};
 use crate::task::Store;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{failpoint, machine, shell};
@@ -315,12 +315,4 @@ fn remove(directory: &Path, disk: &dyn Disk) -> std::io::Result<()> {
         }
     }
     disk.remove_directory(directory)
-}
-
-/// Returns the space of a run by lists.
-pub(crate) fn listed(run: &RunDirectory) -> Option<ListedSpace> {
-    match &run.space {
-        RunSpace::Lists(space) => Some((**space).clone()),
-        RunSpace::Cosets(_) => None,
-    }
 }

@@ -22,7 +22,8 @@ pub trait Observer {
     /// The tables are ready, or could not be built.
     fn tables_end(&self) {}
 
-    /// The search starts the layer at `depth`, which has this many cosets and shards.
+    /// The search starts the layer at `depth`, which has this many cosets and shards. A search by lists counts the
+    /// states of the layer before as cosets.
     fn layer_begins(&self, depth: Depth, cosets: u64, shards: u32) {
         let _ = (depth, cosets, shards);
     }

@@ -12,7 +12,7 @@ use crate::commit::{Added, Commit, add_layer, checkpoint};
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
 use crate::layers_root::root_of_layers;
-use crate::list_search::{self, listed};
+use crate::list_search;
 use crate::observer::{Observer, Progress};
 use crate::older_layer::Older;
 use crate::options::TICK;
@@ -47,7 +47,7 @@ pub fn search(
     observer: &dyn Observer,
 ) -> Result<End> {
     let _span = info_span!("run", id = %&run.manifest.fingerprint.to_string()[..16]).entered();
-    if let Some(space) = listed(run) {
+    if let Some(space) = run.space.listed().cloned() {
         return list_search::search(run, &space, disk, options, stop, observer);
     }
     let begun = Instant::now();
@@ -511,7 +511,7 @@ fn is_passed(depth: Depth, newest: Option<Depth>) -> bool {
 /// If the journal or the directory cannot be read, or the journal contradicts itself.
 pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
     let Visited { layers, is_complete, .. } = run.visited()?;
-    if listed(run).is_some() {
+    if run.space.listed().is_some() {
         return Ok(is_complete);
     }
     // The workers compress and delete their own files. A shared store that no longer exists has nothing to

@@ -4,7 +4,6 @@ mod lists;
 
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow, ShardRow, Watched as WatchedState};
-use crate::list_search;
 use crate::run::budget::MAX_MAP_BYTES;
 use crate::run::{Depth, Geometry, Lookback, RunManifest, ShardId, ShardOrder, ShardReport, Task};
 use crate::task::{Cache, Job, Method, Store, Watched};
@@ -34,8 +33,8 @@ pub struct Verified {
 /// # Errors
 /// The first contradiction that is found.
 pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
-    if let Some(space) = list_search::listed(run) {
-        return lists::verify(run, &space, disk);
+    if let Some(space) = run.space.listed() {
+        return lists::verify(run, space, disk);
     }
     let job = job(&run.manifest)?;
     let store = run.store()?.map(|path| Store::at(&path, disk)).transpose()?;

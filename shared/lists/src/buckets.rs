@@ -5,12 +5,12 @@ use crate::key::sort_distinct;
 use crate::{Key, ListSpace};
 use fathom_layer::{Disk, DiskFile, LayerError, open_regular};
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// States that are read at once from a run.
-const READ_STATES: usize = 4096;
+/// The bytes that are read at once from a run.
+const READ_BYTES: usize = 1 << 16;
 
 /// A sorted sequence of states in a spill file.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl<'a, K: Key> Buckets<'a, K> {
     #[inline]
     pub fn add(&mut self, state: K) {
         let shards = self.states.len() as u32;
-        self.states[state.shard(shards) as usize].push(state);
+        self.states[self.space.shard(&state, shards) as usize].push(state);
         self.held += 1;
     }
 
@@ -79,7 +79,7 @@ impl<'a, K: Key> Buckets<'a, K> {
             self.runs.push(Run { shard: shard as u32, offset: self.end, states: states.len() as u64 });
             for some in states.chunks(1 << 16) {
                 bytes.resize(some.len() * size, 0);
-                for (to, state) in bytes.chunks_exact_mut(size.max(1)).zip(some) {
+                for (to, state) in bytes.chunks_exact_mut(size).zip(some) {
                     self.space.write(state, to);
                 }
                 file.write_at(&bytes, self.end).map_err(failed("write"))?;
@@ -92,8 +92,17 @@ impl<'a, K: Key> Buckets<'a, K> {
     }
 
     /// Ends the search of this thread.
-    pub fn finish(self) -> Found<K> {
-        Found { states: self.states, path: self.path, runs: self.runs }
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if the spill file cannot be opened for reading.
+    pub fn finish(self) -> Result<Found<K>, LayerError> {
+        let Self { states, path, runs, spill, .. } = self;
+        let open = || match open_regular(&path) {
+            Ok((file, _)) => Ok(Arc::new(file)),
+            Err(source) => Err(LayerError::Io { action: "open", path: path.clone(), source }),
+        };
+        let file = spill.map(|_| open()).transpose()?;
+        Ok(Found { states, path, file, runs })
     }
 }
 
@@ -108,6 +117,8 @@ impl<K> std::fmt::Debug for Buckets<'_, K> {
 pub struct Found<K> {
     states: Vec<Vec<K>>,
     path: PathBuf,
+    /// The open spill file, if there is one.
+    file: Option<Arc<File>>,
     runs: Vec<Run>,
 }
 
@@ -117,18 +128,25 @@ impl<K: Key> Found<K> {
         std::mem::take(&mut self.states[shard as usize])
     }
 
-    /// Opens the spilled runs of a shard.
-    ///
-    /// # Errors
-    /// [`LayerError::Io`] if the spill file cannot be opened.
-    pub fn runs<'a>(&self, space: &'a ListSpace<K>, shard: u32) -> Result<Vec<RunReader<'a, K>>, LayerError> {
-        let of_shard = self.runs.iter().filter(|run| run.shard == shard && run.states > 0);
-        of_shard.map(|run| RunReader::open(space, &self.path, *run)).collect()
+    /// Returns the spilled runs of a shard.
+    pub fn runs<'a>(&self, space: &'a ListSpace<K>, shard: u32) -> impl Iterator<Item = RunReader<'a, K>> {
+        let of_shard = self.runs.iter().filter(move |run| run.shard == shard);
+        self.file.iter().flat_map(move |file| {
+            of_shard.clone().map(move |&Run { offset, states: left, .. }| RunReader {
+                space,
+                path: self.path.clone(),
+                file: Arc::clone(file),
+                offset,
+                left,
+                states: Vec::new(),
+                next: 0,
+            })
+        })
     }
 
-    /// Returns the spill file, if there is one.
+    /// Returns the path of the spill file, if there is one.
     pub fn spill(&self) -> Option<&Path> {
-        (!self.runs.is_empty()).then_some(&*self.path)
+        self.file.as_ref().map(|_| &*self.path)
     }
 }
 
@@ -137,7 +155,7 @@ impl<K: Key> Found<K> {
 pub struct RunReader<'a, K> {
     space: &'a ListSpace<K>,
     path: PathBuf,
-    file: File,
+    file: Arc<File>,
     offset: u64,
     /// The states that are still in the file.
     left: u64,
@@ -145,14 +163,7 @@ pub struct RunReader<'a, K> {
     next: usize,
 }
 
-impl<'a, K: Key> RunReader<'a, K> {
-    fn open(space: &'a ListSpace<K>, path: &Path, run: Run) -> Result<Self, LayerError> {
-        let failed = |source: io::Error| LayerError::Io { action: "open", path: path.into(), source };
-        let (file, _) = open_regular(path).map_err(failed)?;
-        let Run { offset, states: left, .. } = run;
-        Ok(Self { space, path: path.into(), file, offset, left, states: Vec::new(), next: 0 })
-    }
-
+impl<K: Key> RunReader<'_, K> {
     /// Returns the next state, and moves on; `None` at the end.
     ///
     /// # Errors
@@ -160,13 +171,13 @@ impl<'a, K: Key> RunReader<'a, K> {
     #[inline]
     pub fn take_next(&mut self) -> Result<Option<K>, LayerError> {
         if self.next == self.states.len() && self.left > 0 {
-            let count = self.left.min(READ_STATES as u64) as usize;
             let size = self.space.state_bytes();
+            let count = self.left.min((READ_BYTES / size).max(1) as u64) as usize;
             let mut bytes = vec![0; count * size];
             let read = self.file.read_exact_at(&mut bytes, self.offset);
             read.map_err(|source| LayerError::Io { action: "read", path: self.path.clone(), source })?;
             self.states.clear();
-            self.states.extend(bytes.chunks_exact(size.max(1)).map(|bytes| self.space.read(bytes)));
+            self.states.extend(bytes.chunks_exact(size).map(|bytes| self.space.read(bytes)));
             self.next = 0;
             self.left -= count as u64;
             self.offset += bytes.len() as u64;

@@ -41,20 +41,14 @@ pub trait Key: Copy + Ord + Debug + Send + Sync + 'static {
     #[must_use]
     fn and(&self, mask: &Self) -> Self;
 
-    /// Returns a hash that depends on all bits.
+    /// Returns a hash that depends on all bits of the first `words` words, which are those of a state.
     #[inline]
-    fn hash(&self) -> u64 {
+    fn hash(&self, words: usize) -> u64 {
         let mix = |hash: u64, word: usize| {
             let mixed = (hash ^ self.word(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             mixed ^ (mixed >> 32)
         };
-        (0..Self::WORDS).fold(0, mix).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    }
-
-    /// Returns the shard of the state, out of `shards`: its hash times `shards`, divided by 2^64.
-    #[inline]
-    fn shard(&self, shards: u32) -> u32 {
-        ((u128::from(self.hash()) * u128::from(shards)) >> 64) as u32
+        (0..words).fold(0, mix).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
 

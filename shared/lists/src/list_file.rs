@@ -5,6 +5,7 @@ use crate::{Key, ListSpace};
 use fathom_layer::{Digest, Disk, DiskFile, LayerError, open_regular};
 use std::fs::File;
 use std::io;
+use std::marker::PhantomData;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use zstd::bulk::{Compressor, Decompressor};
@@ -23,7 +24,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 const COMPRESSION_LEVEL: i32 = 1;
 const HEADER_BYTES: usize = 56;
 const FOOTER_BYTES: usize = 88;
-/// Of an index entry, without the first state.
+/// Of an index entry.
 const ENTRY_BYTES: usize = 32;
 
 /// What a reader knows of a file before it opens the file.
@@ -120,7 +121,7 @@ impl<'a, K: Key> ListWriter<'a, K> {
         let file = disk.create(&temporary).map_err(failed("create", &temporary))?;
         let header = identity.header(space.state_bytes());
         let compressor = Compressor::new(COMPRESSION_LEVEL).map_err(failed("compress", path))?;
-        let states = BLOCK_STATES.min(BLOCK_BYTES / space.state_bytes().max(1));
+        let states = BLOCK_STATES.min(BLOCK_BYTES / space.state_bytes());
         Ok(Self {
             space,
             disk,
@@ -155,7 +156,7 @@ impl<'a, K: Key> ListWriter<'a, K> {
     }
 
     fn end_block(&mut self) -> Result<(), LayerError> {
-        let size = self.space.state_bytes().max(1);
+        let size = self.space.state_bytes();
         self.digest.update(&self.block);
         self.packed.clear();
         let mut before: &[u8] = &[];
@@ -173,7 +174,6 @@ impl<'a, K: Key> ListWriter<'a, K> {
         self.index.extend((compressed.len() as u32).to_le_bytes());
         self.index.extend(((self.block.len() / size) as u32).to_le_bytes());
         self.index.extend(checksum(&compressed));
-        self.index.extend_from_slice(&self.block[..size]);
         self.blocks += 1;
         self.block.clear();
         self.buffer.extend(compressed);
@@ -228,7 +228,7 @@ pub struct ListFile<K> {
     shard: u32,
     file: File,
     blocks: Vec<Block>,
-    firsts: Vec<K>,
+    states: PhantomData<K>,
     written: Written,
 }
 
@@ -258,12 +258,11 @@ impl<K: Key> ListFile<K> {
         file.read_exact_at(&mut footer, bytes - FOOTER_BYTES as u64).map_err(failed("read", path))?;
         let number = |at: usize| u64::from_le_bytes(footer[at..at + 8].try_into().expect("8 bytes"));
         let (states, blocks, index_offset) = (number(0), number(8), number(16));
-        let entry = ENTRY_BYTES + size;
-        let length = blocks.checked_mul(entry as u64);
+        let length = blocks.checked_mul(ENTRY_BYTES as u64);
         if length.and_then(|length| length.checked_add(index_offset)) != Some(bytes - FOOTER_BYTES as u64) {
             return Err(damaged("its index has another length"));
         }
-        let mut end = vec![0; blocks as usize * entry];
+        let mut end = vec![0; blocks as usize * ENTRY_BYTES];
         file.read_exact_at(&mut end, index_offset).map_err(failed("read", path))?;
         let index = end.clone();
         end.extend_from_slice(&footer[..FOOTER_BYTES - 32]);
@@ -290,12 +289,23 @@ impl<K: Key> ListFile<K> {
             states: u32::from_le_bytes(entry[12..16].try_into().expect("4 bytes")),
             checksum: entry[16..32].try_into().expect("16 bytes"),
         };
+        let blocks: Vec<Block> = index.chunks_exact(ENTRY_BYTES).map(block).collect();
+        // A file that somebody has made up must not exhaust memory.
+        let fits = |block: &Block| {
+            block.states as usize <= BLOCK_STATES
+                && block.offset.checked_add(block.length.into()).is_some_and(|end| end <= index_offset)
+        };
+        if !blocks.iter().all(fits)
+            || blocks.iter().map(|block| u64::from(block.states)).sum::<u64>() != states
+        {
+            return Err(damaged("its index contradicts itself"));
+        }
         Ok(Self {
             path: path.into(),
             shard: identity.shard,
             file,
-            blocks: index.chunks_exact(entry).map(block).collect(),
-            firsts: index.chunks_exact(entry).map(|entry| space.read(&entry[ENTRY_BYTES..])).collect(),
+            blocks,
+            states: PhantomData,
             written: Written { states, bytes, digest: Digest(footer[24..56].try_into().expect("32 bytes")) },
         })
     }
@@ -367,7 +377,7 @@ impl<K: Key> ListFile<K> {
             states.clear();
             self.read_block(space, block, &mut states)?;
             for &state in &states {
-                if before.is_some_and(|before| before >= state) || state.shard(shards) != self.shard {
+                if before.is_some_and(|before| before >= state) || space.shard(&state, shards) != self.shard {
                     let reason = "a state is out of place".into();
                     return Err(LayerError::DamagedBlock { path: self.path.clone(), block, reason });
                 }
@@ -378,19 +388,6 @@ impl<K: Key> ListFile<K> {
             count += states.len() as u64;
         }
         Ok((Digest(*digest.finalize().as_bytes()), count))
-    }
-
-    /// Returns whether the file has a state.
-    ///
-    /// # Errors
-    /// As [`ListFile::read_block`].
-    pub fn contains(&self, space: &ListSpace<K>, state: &K) -> Result<bool, LayerError> {
-        let Some(block) = self.firsts.partition_point(|first| first <= state).checked_sub(1) else {
-            return Ok(false);
-        };
-        let mut states = Vec::new();
-        self.read_block(space, block, &mut states)?;
-        Ok(states.binary_search(state).is_ok())
     }
 
     /// Returns the states in order.
@@ -444,5 +441,80 @@ impl<K: Key> Stream<'_, K> {
             self.advance();
         }
         Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_layer::LocalDisk;
+    use fathom_puzzle::{Metric, PuzzleSpec};
+    use fathom_space::Labels;
+
+    const IDENTITY: Identity = Identity { fingerprint: Digest([7; 32]), depth: 0, shard: 0 };
+
+    fn space() -> ListSpace<u64> {
+        let puzzle = PuzzleSpec::by_name("3x3").unwrap().moves_alone(Metric::Multi).unwrap();
+        ListSpace::new(&puzzle, &Labels::distinct(9))
+    }
+
+    /// Writes a file of states; several blocks.
+    fn written(path: &Path, states: impl IntoIterator<Item = u64>) -> Written {
+        let space = space();
+        let mut writer = ListWriter::create(&space, &LocalDisk, path, IDENTITY).unwrap();
+        states.into_iter().for_each(|state| writer.push(&state).unwrap());
+        writer.finish().unwrap()
+    }
+
+    #[test]
+    fn states_are_read_as_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s00000.list");
+        let states: Vec<u64> = (1..100_000).map(|number| (number * number) << 28).collect();
+        let written = written(&path, states.iter().copied());
+        let file = ListFile::open(&space(), &path, IDENTITY).unwrap();
+        assert_eq!((file.written(), file.blocks()), (written, 4));
+        let mut read = Vec::new();
+        (0..4).for_each(|block| file.read_block(&space(), block, &mut read).unwrap());
+        assert_eq!(read, states);
+        assert_eq!(file.count(&space(), 1).unwrap(), (written.digest, 99_999));
+        assert!(file.count(&space(), 2).unwrap_err().to_string().contains("out of place"));
+    }
+
+    #[test]
+    fn states_out_of_order_are_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s00000.list");
+        for states in [[2 << 28, 1 << 28], [1 << 28, 1 << 28]] {
+            written(&path, states);
+            let error = ListFile::open(&space(), &path, IDENTITY).unwrap().count(&space(), 1).unwrap_err();
+            assert!(error.to_string().contains("out of place"), "{error}");
+        }
+    }
+
+    /// The checksums are right, as anyone can make them.
+    #[test]
+    fn made_up_index_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s00000.list");
+        written(&path, [1 << 28, 2 << 28]);
+        let good = std::fs::read(&path).unwrap();
+        let entry = good.len() - FOOTER_BYTES - ENTRY_BYTES;
+        let forgeries: [(usize, &[u8]); 4] = [
+            (entry, &[255; 8]),
+            (entry + 8, &[255; 4]),
+            (entry + 12, &[255; 4]),
+            (entry + 12, &[3, 0, 0, 0]),
+        ];
+        for (at, bytes) in forgeries {
+            let mut forged = good.clone();
+            forged[at..at + bytes.len()].copy_from_slice(bytes);
+            let end = forged.len() - 32;
+            let checksum = blake3::hash(&[&forged[..HEADER_BYTES], &forged[entry..end]].concat());
+            forged[end..].copy_from_slice(checksum.as_bytes());
+            std::fs::write(&path, forged).unwrap();
+            let error = ListFile::open(&space(), &path, IDENTITY).unwrap_err();
+            assert!(error.to_string().contains("contradicts itself"), "{at}: {error}");
+        }
     }
 }

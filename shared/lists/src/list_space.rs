@@ -83,10 +83,9 @@ pub struct ListSpace<K> {
     /// The bytes of a key that can differ from zero, most significant first, as the number of the word and the
     /// distance from its least significant bit.
     bytes: Box<[(usize, u32)]>,
+    /// The number of words that have fields.
+    words: usize,
     is_closed_under_inverses: bool,
-    /// The fields of the cells.
-    fields: Box<[Field]>,
-    symbols: Symbols,
 }
 
 /// The symbols of the cells.
@@ -216,19 +215,22 @@ impl<K: Key> ListSpace<K> {
             field.set(&mut solved, symbols.of(piece, 0));
             field.set(&mut used, field.mask);
         }
-        // A list of one state has a byte, too.
-        used.set(K::WORDS - 1, 1);
-        let bytes = (0..K::WORDS).flat_map(|word| (0..8).rev().map(move |byte| (word, 8 * byte)));
+        let bytes = (0..words).flat_map(|word| (0..8).rev().map(move |byte| (word, 8 * byte)));
+        let mut bytes: Vec<_> =
+            bytes.filter(|&(word, shift)| (used.word(word) >> shift) & 255 != 0).collect();
+        if bytes.is_empty() {
+            // The only state of a space has a byte, too.
+            bytes.push((0, 0));
+        }
         let space = Self {
             moves: puzzle.moves.iter().map(packed).collect(),
             free: puzzle.free.iter().skip(1).map(action).collect(),
             solved,
-            bytes: bytes.filter(|&(word, shift)| (used.word(word) >> shift) & 255 != 0).collect(),
+            bytes: bytes.into(),
+            words,
             is_closed_under_inverses: puzzle.is_closed_under_inverses(),
-            fields: Box::default(),
-            symbols: symbols.clone(),
         };
-        Self { solved: space.canonical(solved), fields, ..space }
+        Self { solved: space.canonical(solved), ..space }
     }
 
     /// Returns the solved state.
@@ -263,13 +265,10 @@ impl<K: Key> ListSpace<K> {
         self.free.iter().map(|free| free.apply(&state)).fold(state, K::min)
     }
 
-    /// Returns the state with these pieces on the cells, in these orientations.
-    pub fn pack(&self, contents: impl IntoIterator<Item = (usize, u16)>) -> K {
-        let mut state = K::ZERO;
-        for (field, (piece, orientation)) in self.fields.iter().zip(contents) {
-            field.set(&mut state, self.symbols.of(piece, orientation));
-        }
-        self.canonical(state)
+    /// Returns the shard of a state, out of `shards`: its hash times `shards`, divided by 2^64.
+    #[inline]
+    pub fn shard(&self, state: &K, shards: u32) -> u32 {
+        ((u128::from(state.hash(self.words)) * u128::from(shards)) >> 64) as u32
     }
 
     /// Returns the number of bytes of a state in a list.

@@ -148,7 +148,7 @@ fn expand<K: Key>(
                 progress.expanded.fetch_add(some.len() as u64, Ordering::Relaxed);
             }
         }
-        Ok(buckets.finish())
+        Ok(buckets.finish()?)
     })
 }
 
@@ -175,12 +175,11 @@ fn merge<K: Key>(
             for found in &found {
                 let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                 let more = found.take(shard);
-                if states.is_empty() {
-                    states = more
-                } else {
-                    states.extend(more)
+                match states.is_empty() {
+                    true => states = more,
+                    false => states.extend(more),
                 }
-                runs.extend(found.runs(layer.space, shard)?);
+                runs.extend(found.runs(layer.space, shard));
             }
             sort_distinct(&mut states);
             written.push((shard, write_shard(layer, disk, progress, shard, &states, runs)?));
@@ -304,8 +303,11 @@ mod tests {
     fn first_depths_are_known() {
         let (counts, digests) = search::<u128>("3x3x3", Metric::Multi, 5, 1 << 30);
         assert_eq!(counts, [1, 18, 243, 3240, 43239, 574908]);
-        let spilled = search::<u128>("3x3x3", Metric::Multi, 5, 300_000);
-        assert_eq!(spilled, (counts, digests));
+        for memory in [1, 300_000] {
+            assert_eq!(search::<u128>("3x3x3", Metric::Multi, 5, memory), (counts.clone(), digests.clone()));
+        }
+        let (_, wide) = search::<[u64; 4]>("3x3x3", Metric::Multi, 4, 1 << 30);
+        assert_eq!(wide, digests[..wide.len()], "shards do not depend on the width of keys");
         assert_eq!(search::<[u64; 4]>("3x3x3", Metric::Single, 4, 1 << 30).0, [1, 12, 114, 1068, 10011]);
     }
 }

@@ -59,7 +59,7 @@ pub use placements::NoInverses;
 pub use planner::{Plan, PlanError, grouped};
 pub use ranks::Ranks;
 pub use reduction::base::Base;
-pub use space::{Encoding, EncodingError, Space, SpaceError, Symmetry, WordMove, run_name};
+pub use space::{Encoding, EncodingError, Space, SpaceError, Symmetry, WordMove, labels_by_cells, run_name};
 pub use symbols::SymbolTable;
 pub use tensor_shape::Shape;
 pub use transform::{Transform, Transforms};

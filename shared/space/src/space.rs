@@ -17,6 +17,7 @@ pub(crate) use moves::WordGuard;
 pub use moves::WordMove;
 use num_bigint::BigUint;
 use original_puzzle::OriginalPuzzle;
+pub use original_puzzle::labels_by_cells;
 pub use plan_record::{Encoding, EncodingError};
 pub use slug::run_name;
 pub(crate) use state_count::reached_words;

@@ -37,7 +37,7 @@ fn unknown_failpoint_is_refused() {
     }
 }
 
-/// Each command of `tests/data/messages.txt` is refused with exit code 2 and with the message that stands there, and leaves
+/// Each command of `tests/data/messages.txt` is refused with exit code 2 and with the message recorded there, and leaves
 /// nothing behind. This file is the only place with the wording of these messages: `FATHOM_UPDATE=1` writes the present
 /// wording, to be read in the diff. Sizes are replaced by `#`, because they depend on the
 /// machine, and the directory of the test by `DIR`.

@@ -8,6 +8,7 @@ use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::summary::Summary;
 use fathom_engine::verify::verify;
 use fathom_layer::{LimitedDisk, LocalDisk};
+use fathom_lists::{Identity, ListFile, ListSpace, ListWriter};
 use fathom_puzzle::{Metric, PuzzleMove, PuzzleSpec};
 use fathom_space::Labels;
 use fathom_tests::{fathom, tempdir, texts};
@@ -212,6 +213,21 @@ fn damaged_and_foreign_files_are_refused() {
     fs::copy(path.join("layers/d005/s00004.list"), &file).unwrap();
     assert!(format!("{:#}", part().run().unwrap_err()).contains("shard is 4, expected 3"));
     fs::write(&file, &good).unwrap();
+    // A file of the same place with valid checksums, which lacks a state.
+    let run = RunDirectory::open_for_reading(&path).unwrap();
+    let listed = run.space.listed().unwrap();
+    let states = ListSpace::<u64>::new(&listed.puzzle, &listed.labels);
+    let identity = Identity { fingerprint: run.manifest.fingerprint, depth: 5, shard: 3 };
+    let mut kept = Vec::new();
+    ListFile::open(&states, &file, identity).unwrap().read_block(&states, 0, &mut kept).unwrap();
+    let mut writer = ListWriter::create(&states, &LocalDisk, &file, identity).unwrap();
+    kept[1..].iter().for_each(|state| writer.push(state).unwrap());
+    writer.finish().unwrap();
+    for error in [verified().unwrap_err(), part().run().unwrap_err()] {
+        let error = format!("{error:#}");
+        assert!(error.contains("not the file that was committed"), "{error}");
+    }
+    fs::write(&file, &good).unwrap();
     assert!(part().run().unwrap().complete);
 }
 
@@ -251,6 +267,8 @@ fn runs_by_lists_are_refused_in_words() {
         (&["run", "3x3", "--engine", "lists", "--workers", "2"], "--engine lists"),
         (&["run", "3x3", "--engine", "lists", "--keep", "two"], "--keep two"),
         (&["run", "3x3", "--engine", "lists", "--inverse-classes"], "--inverse-classes"),
+        (&["run", "3x3", "--engine", "lists", "--http", "127.0.0.1:0"], "--http is for runs by cosets"),
+        (&["page", "r"], "lists its states"),
         (&["run", "4x4", "--engine", "lists"], "would fill the disk"),
         (&["resume", "large"], "would fill the disk"),
         (&["run", "3x3x3", "--dir", "large"], "would fill the disk"),

@@ -4,9 +4,8 @@
 use super::plain_of;
 use super::plain_states::{Plain, State};
 use crate::journal::LayerRow;
-use crate::run::RunManifest;
+use crate::run::{RunManifest, RunSpace};
 use anyhow::{Result, anyhow};
-use fathom_space::Space;
 use std::collections::HashSet;
 use tracing::debug;
 
@@ -17,12 +16,13 @@ use tracing::debug;
 /// # Errors
 /// If the run's definition of the puzzle cannot be read, or a depth has another number of states.
 pub(crate) fn check<'a>(
-    (manifest, space): (&RunManifest, &Space),
+    (manifest, space): (&RunManifest, &RunSpace),
     layers: impl Iterator<Item = &'a LayerRow>,
     is_complete: bool,
     most_pieces: usize,
 ) -> Result<()> {
-    let counts = first_depths(&plain_of(manifest, space)?, most_pieces);
+    let (given, of_pieces) = space.labels();
+    let counts = first_depths(&plain_of(manifest, (given, &of_pieces))?, most_pieces);
     let states = layers.map(|layer| layer.states).chain(is_complete.then_some(0));
     for ((depth, states), &counted) in (0..).zip(states).zip(&counts) {
         if states != counted {

@@ -5,7 +5,7 @@
 
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::{Guard, Puzzle};
-use fathom_space::{Cell, Space};
+use fathom_space::{Cell, Labels};
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
@@ -51,9 +51,9 @@ impl Action {
 }
 
 impl Plain {
-    /// Prepares a puzzle with the labels of `space`.
-    pub(super) fn new(puzzle: &Puzzle, space: &Space) -> Self {
-        let labels = space.piece_labels().of_pieces().to_vec();
+    /// Prepares a puzzle with labels, which differ for pieces that their cells distinguish.
+    pub(super) fn new(puzzle: &Puzzle, piece_labels: &Labels) -> Self {
+        let labels = piece_labels.of_pieces().to_vec();
         let mut seen = vec![1; labels.iter().map(|&label| usize::from(label) + 1).max().unwrap_or(0)];
         for (&label, &shown) in labels.iter().zip(&puzzle.seen) {
             seen[usize::from(label)] = shown;
@@ -67,7 +67,7 @@ impl Plain {
             .flat_map(|(&order, cell)| (0..order).map(move |turn| (cell, turn)))
             .collect();
         let mut plain = Self {
-            is_faithful: space.piece_labels().are_distinct()
+            is_faithful: piece_labels.are_distinct()
                 && puzzle.seen.iter().eq(orders)
                 && puzzle.moves.iter().all(|mv| mv.guard.is_empty()),
             generators,

@@ -4,7 +4,7 @@
 use super::kept_layers::{FinishedLayer, KeptLayers};
 use super::layer::OnDisk;
 use super::plain_states::{Plain, State};
-use super::{Contradiction, distance_laws, plain_of, renamed};
+use super::{Contradiction, distance_laws, labels_of, plain_of, renamed};
 use crate::run::RunManifest;
 use crate::task::{Layer, Words};
 use anyhow::{Context, Result};
@@ -60,7 +60,7 @@ impl SpotChecks {
     /// If the run's definition of the puzzle cannot be read.
     pub(crate) fn new(manifest: &RunManifest, graph: &Arc<CosetGraph>) -> Result<Self> {
         let begun = Instant::now();
-        let plain = plain_of(manifest, graph.space())?;
+        let plain = plain_of(manifest, labels_of(graph.space()))?;
         // The neighbours of the first state are in cosets of three layers that were not read yet.
         let cosets = (plain.neighbours() as f64).min(graph.len().into());
         let bytes = 3.0 * cosets * f64::from(graph.shape().packed_bytes());

@@ -82,7 +82,7 @@ pub struct ProcessRow {
     pub processor: Option<String>,
     /// The number of kernel threads.
     pub threads: usize,
-    /// The name of the kernel: a SIMD level, or `reference`.
+    /// The name of the kernel: a SIMD level, `reference`, or `lists`.
     pub kernel: String,
     /// The memory budget, in bytes.
     pub memory_bytes: u64,

@@ -4,7 +4,7 @@ use crate::run::{Lookback, RunError, SpaceSpec};
 use fathom_lists::key::MAX_WORDS;
 use fathom_lists::{Key, ListSpace, first_depths, list_space, with_key};
 use fathom_puzzle::{Metric, Puzzle, PuzzleSpec};
-use fathom_space::{Labels, Space, run_name};
+use fathom_space::{Labels, Space, labels_by_cells, run_name};
 use num_bigint::BigUint;
 
 /// The space of a run.
@@ -82,6 +82,23 @@ impl RunSpace {
         match self {
             Self::Cosets(space) => Ok(space),
             Self::Lists(_) => Err(RunError::Listed),
+        }
+    }
+
+    /// Returns the space whose states are listed; `None` if it is cut into cosets.
+    pub fn listed(&self) -> Option<&ListedSpace> {
+        match self {
+            Self::Cosets(_) => None,
+            Self::Lists(space) => Some(space),
+        }
+    }
+
+    /// Returns the labels of the pieces as they are given, and different ones for pieces that their cells
+    /// distinguish.
+    pub(crate) fn labels(&self) -> (&Labels, Labels) {
+        match self {
+            Self::Cosets(space) => (space.given_labels(), space.piece_labels().clone()),
+            Self::Lists(space) => (&space.labels, labels_by_cells(&space.puzzle, &space.labels)),
         }
     }
 

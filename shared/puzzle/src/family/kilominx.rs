@@ -25,8 +25,8 @@ const AROUND: [[usize; 5]; 12] = [
 /// A corner of the dodecahedron: its faces, clockwise as seen from outside.
 type Corner = [usize; 3];
 
-/// Returns the kilominx, with free rotations of the whole puzzle.
-pub fn kilominx() -> Definition {
+/// Returns the faces of each corner, clockwise.
+fn corners() -> Vec<Corner> {
     let mut corners: Vec<Corner> = Vec::new();
     for (face, around) in AROUND.iter().enumerate() {
         for k in 0..5 {
@@ -36,6 +36,12 @@ pub fn kilominx() -> Definition {
             }
         }
     }
+    corners
+}
+
+/// Returns the kilominx, with free rotations of the whole puzzle.
+pub fn kilominx() -> Definition {
+    let corners = corners();
     let orbit = Orbit { name: "corners".into(), cells: corners.len(), orientations: 3 };
     let mut puzzle = Definition::new("kilominx", vec![orbit]).expect("there are twenty corners");
     for (face, name) in FACES.iter().enumerate() {
@@ -117,6 +123,15 @@ mod tests {
         }
         let moved = |action: &OrientedPermutation| (0..20).filter(|&c| action.cells().apply(c) != c).count();
         assert!(puzzle.moves().iter().all(|generator| moved(&generator.action) == 5));
+        // By a fifth of a turn, each corner comes to the next one, with which it shares two faces.
+        let corners = corners();
+        for generator in puzzle.moves() {
+            for (cell, corner) in corners.iter().enumerate() {
+                let to = corners[generator.action.cells().apply(cell)];
+                let shared = corner.iter().filter(|face| to.contains(face)).count();
+                assert!(shared >= 2, "{} carries {corner:?} to {to:?}", generator.name);
+            }
+        }
     }
 
     /// 20! / 2 arrangements of the corners and 3^19 orientations, in each of 60 positions of the whole

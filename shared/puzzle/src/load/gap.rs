@@ -16,6 +16,7 @@
 //!
 //! A file without semicolons may have one permutation on each line.
 
+mod names;
 mod reader;
 mod value;
 

@@ -101,7 +101,7 @@ fn read_lists(
         let [first, found] = [lists[0], other].map(|i| actions[i].degree());
         return Err(Fault::syntax(
             moves[other].at,
-            format!("the list has {found} numbers, but the first has {first}"),
+            format!("the length of the list is {found}, but that of the first is {first}"),
         ));
     }
     definition(stem, &moves, &actions)

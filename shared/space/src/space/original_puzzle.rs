@@ -89,7 +89,7 @@ fn orbit_of_cells(puzzle: &Puzzle) -> Vec<usize> {
 
 /// Returns labels that differ for pieces that their cells distinguish, because they never occupy the same cells.
 /// Cells beyond the `labels` have pieces of their own.
-pub(super) fn labels_by_cells(puzzle: &Puzzle, labels: &Labels) -> Labels {
+pub fn labels_by_cells(puzzle: &Puzzle, labels: &Labels) -> Labels {
     let orbit_of = orbit_of_cells(puzzle);
     let key = |piece: usize| (labels.of_pieces().get(piece), orbit_of[piece], puzzle.seen[piece]);
     Labels::from_keys((0..puzzle.cells).map(key))

@@ -1,6 +1,7 @@
 //! The grammar: statements, products, powers, lists and calls.
 
 use super::super::{Fault, Reason};
+use super::names::{CHANGE_LISTS, PROGRAM, gives_no_group};
 use super::value::{Element, Value, checked_degree, elements_of, extended, of_images};
 use crate::definition::Definition;
 use fathom_algebra::Permutation;
@@ -16,65 +17,6 @@ const MAX_POINTS_IN_ALL: usize = 1 << 24;
 /// The largest exponent. Larger exponents are never needed, because they can be reduced modulo the order of
 /// the permutation.
 const MAX_EXPONENT: i64 = 1 << 40;
-/// The functions that modify the list that they are called with.
-const CHANGE_LISTS: [&str; 9] = [
-    "Add",
-    "AddSet",
-    "Append",
-    "CopyListEntries",
-    "IntersectSet",
-    "Remove",
-    "RemoveSet",
-    "SubtractSet",
-    "UniteSet",
-];
-
-/// Functions whose values are not groups, besides those with a prefix in [`NO_GROUP_PREFIXES`].
-const NO_GROUPS: [&str; 38] = [
-    "AbelianInvariants",
-    "AsList",
-    "AsSet",
-    "Assert",
-    "Blocks",
-    "CycleLength",
-    "CycleLengths",
-    "CycleStructurePerm",
-    "DegreeAction",
-    "Display",
-    "Elements",
-    "Enumerator",
-    "Exponent",
-    "Factors",
-    "FactorsInt",
-    "GeneratorsOfGroup",
-    "IdGroup",
-    "IdSmallGroup",
-    "Index",
-    "LargestMovedPoint",
-    "Length",
-    "List",
-    "LoadPackage",
-    "LogTo",
-    "MaximalBlocks",
-    "MovedPoints",
-    "OnTuplesSets",
-    "Orbit",
-    "OrbitLength",
-    "OrbitLengths",
-    "Orbits",
-    "Order",
-    "Random",
-    "SignPerm",
-    "Size",
-    "SmallestMovedPoint",
-    "StructureDescription",
-    "Transitivity",
-];
-/// Prefixes of the names of functions that test, count, print or set something.
-const NO_GROUP_PREFIXES: [&str; 6] = ["Has", "Is", "Nr", "Number", "Print", "Set"];
-
-/// Words that begin a statement of a program.
-const PROGRAM: [&str; 8] = ["break", "continue", "for", "if", "local", "repeat", "return", "while"];
 
 /// The value of a statement.
 pub(super) struct Said {
@@ -613,11 +555,6 @@ fn range(first: &[Value], last: &Value) -> Option<Vec<u64>> {
     };
     let most = Definition::MAX_POINTS as u64;
     (last.saturating_sub(first) / step < most).then(|| (first..=last).step_by(step as usize).collect())
-}
-
-/// Returns whether a function of GAP is known not to return a group.
-fn gives_no_group(function: &str) -> bool {
-    NO_GROUPS.contains(&function) || NO_GROUP_PREFIXES.iter().any(|prefix| function.starts_with(prefix))
 }
 
 /// Returns the group of the arguments of `Subgroup`: a group, which is otherwise ignored, and a list

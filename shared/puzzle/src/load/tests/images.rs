@@ -56,7 +56,7 @@ fn faults_in_lists_of_images() {
     let nothing = "is not supported: nothing is executed; let the program print the lists of images, and save what it prints as a file";
     assert_eq!(
         error("{'a': [1, 2, 0], 'b': [1, 0]}"),
-        "file:1:18: the list has 2 numbers, but the first has 3"
+        "file:1:18: the length of the list is 2, but that of the first is 3"
     );
     assert_eq!(error("{'a': [1, 1, 0]}"), "file:1:2: not a permutation: 1 occurs twice");
     assert_eq!(error("{'a': [1, 3, 0]}"), "file:1:2: 3 is not between 0 and 2");
