@@ -3,7 +3,7 @@
 //! Reading order: [`mod@reference`] (the whole search as a plain breadth-first search, the oracle of
 //! everything else), [`kernel`] (the interface of a coset kernel), [`portable`] (the coset kernel in plain
 //! code) and its parts [`network`] (a fixed permutation of the bits of a word) and [`transpose`] (of a square
-//! of bits), `byte_planes` (the layout of the next two), [`avx2`] (the coset kernels for processors with
+//! of bits), `byte_planes` (the layout of the next two), [`shuffle`] (the coset kernels for processors with
 //! AVX2), [`avx512`] (those for processors with AVX-512 and GFNI), `summands` (each of these for tensors that are
 //! direct sums), and [`simd_level`] (the choice among these).
 //!
@@ -13,7 +13,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(target_arch = "x86_64")]
-pub mod avx2;
+pub mod shuffle;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
 #[cfg(target_arch = "x86_64")]

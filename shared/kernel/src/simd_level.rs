@@ -34,7 +34,7 @@ impl SimdLevel {
         match self {
             Self::Portable => Some(portable(shape)),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => crate::avx2::avx2(shape),
+            Self::Avx2 => crate::shuffle::avx2(shape),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => crate::avx512::avx512(shape),
             #[cfg(not(target_arch = "x86_64"))]
