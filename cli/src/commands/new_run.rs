@@ -245,9 +245,8 @@ pub(crate) fn require_resources(
     path: &Path,
 ) -> Result<Option<Keep>> {
     options.kernel.engine(&plan.shape)?;
-    let [.., fastest] = SimdLevel::ALL;
-    if options.kernel == Kernel::Fastest && !fastest.is_supported() {
-        let (fastest, here) = (fastest.as_str(), SimdLevel::of_processor().as_str());
+    if options.kernel == Kernel::Fastest && !SimdLevel::FASTEST.is_supported() {
+        let (fastest, here) = (SimdLevel::FASTEST.as_str(), SimdLevel::of_processor().as_str());
         output::remark(&format!(
             "this processor supports the kernel {here}, but not {fastest}, which is faster"
         ));

@@ -1,4 +1,4 @@
-//! The layout that the kernels `avx2` and `avx512` share: tensors as byte planes, and accumulators of them.
+//! The layout that the kernels `avx512` and those of byte shuffles share: tensors as byte planes, and accumulators of them.
 //!
 //! Plane b holds byte b of every row, so a row of 24 bits lies in three planes. Along one axis, the *inner*
 //! one, the bytes of a plane are adjacent: a *block* is the bytes of all indices of that axis, and starts
@@ -11,7 +11,6 @@ mod collected;
 pub(crate) use collected::{Collected, unpack};
 use fathom_space::AxisMap;
 use fathom_space::Shape;
-use std::arch::x86_64::*;
 use std::ops::{Deref, DerefMut};
 
 /// Bytes from one block of a plane to the next, and the largest length of an axis.
@@ -120,6 +119,7 @@ impl Layout {
 pub(crate) type Places = Vec<(u32, u32)>;
 
 /// Replaces each place by the places along one more axis, in the order of the target.
+#[cfg(target_arch = "x86_64")]
 pub(crate) fn spread(
     places: &mut Places,
     spare: &mut Places,
@@ -183,10 +183,35 @@ impl Ahead {
     pub(crate) fn step(&mut self) {
         for _ in 0..self.lines_a_step {
             if self.next < self.end {
-                // SAFETY: a prefetch has no observable effect, whatever the address.
-                unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::without_provenance(self.next)) };
+                prefetch::<false>(std::ptr::without_provenance(self.next));
                 self.next += Self::LINE;
             }
+        }
+    }
+}
+
+/// Prefetches a line into a cache of the processor: the nearest one, or the one behind it. The line need not
+/// exist.
+#[inline(always)]
+pub(crate) fn prefetch<const NEAREST: bool>(line: *const u8) {
+    // SAFETY: a prefetch has no observable effect, whatever the address.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        if NEAREST {
+            _mm_prefetch::<_MM_HINT_T0>(line.cast());
+        } else {
+            _mm_prefetch::<_MM_HINT_T1>(line.cast());
+        }
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        use std::arch::asm;
+        if NEAREST {
+            asm!("prfm pldl1keep, [{}]", in(reg) line, options(nostack, preserves_flags, readonly));
+        } else {
+            asm!("prfm pldl2keep, [{}]", in(reg) line, options(nostack, preserves_flags, readonly));
         }
     }
 }

@@ -9,6 +9,8 @@ use fathom_space::Shape;
 pub enum SimdLevel {
     /// Plain code.
     Portable,
+    /// NEON, on 64-bit Arm.
+    Neon,
     /// AVX2.
     Avx2,
     /// AVX-512 with VBMI, and GFNI.
@@ -17,12 +19,22 @@ pub enum SimdLevel {
 
 impl SimdLevel {
     /// All levels, the fastest last.
-    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+    pub const ALL: [Self; 4] = [Self::Portable, Self::Neon, Self::Avx2, Self::Avx512];
+
+    /// The fastest level that is built for this architecture.
+    pub const FASTEST: Self = if cfg!(target_arch = "x86_64") {
+        Self::Avx512
+    } else if cfg!(target_arch = "aarch64") {
+        Self::Neon
+    } else {
+        Self::Portable
+    };
 
     /// Returns the name of the level on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Portable => "portable",
+            Self::Neon => "neon",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
         }
@@ -37,8 +49,10 @@ impl SimdLevel {
             Self::Avx2 => crate::shuffle::avx2(shape),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => crate::avx512::avx512(shape),
-            #[cfg(not(target_arch = "x86_64"))]
-            Self::Avx2 | Self::Avx512 => None,
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => crate::shuffle::neon(shape),
+            #[allow(unreachable_patterns, reason = "each architecture has levels that others lack")]
+            _ => None,
         }
     }
 

@@ -22,10 +22,10 @@ use super::planes::{entry, made};
 use super::square::{PLACES, SIZE, Square, place, transpose};
 use super::vector::{Slot, Work};
 use super::words::{Pack, Subtract};
+use crate::byte_planes;
 use crate::kernel::{Bits, Kernel};
 use crate::portable::{Meeting, Portable, Walk};
 use fathom_space::{AxisMap, Shape, Transform};
-use std::arch::x86_64::*;
 use std::marker::PhantomData;
 
 /// The bytes of a word.
@@ -218,8 +218,7 @@ fn rows_of(sources: &[u32], row_bytes: u32) -> [u32; SIZE] {
 /// Prefetches the cache line of an element, which need not exist.
 #[inline(always)]
 fn prefetch<T>(slice: &[T], at: usize) {
-    // SAFETY: a prefetch has no observable effect, whatever the address.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().wrapping_add(at).cast()) };
+    byte_planes::prefetch::<true>(slice.as_ptr().wrapping_add(at).cast());
 }
 
 /// Adds the transposed squares of two axes.
