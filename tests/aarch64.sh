@@ -10,5 +10,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
-export CC_aarch64_unknown_linux_gnu=aarch64-linux-gnu-gcc PROPTEST_CASES=${PROPTEST_CASES:-800}
+export CC_aarch64_unknown_linux_gnu=aarch64-linux-gnu-gcc
 cargo test --release --package fathom-kernel --target aarch64-unknown-linux-gnu --target-dir target/aarch64 "$@"

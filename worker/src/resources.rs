@@ -10,7 +10,7 @@ pub struct ResourceArguments {
     /// Number of threads [default: one per processor]
     #[arg(long, short, value_name = "N", env = "FATHOM_THREADS", hide_env_values = true, value_parser = value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
-    /// Kernel: fastest, avx512, avx2, portable, or reference (a plain search in memory, for comparison)
+    /// Kernel: fastest, avx512, avx2, neon, portable, or reference (a plain search in memory, for comparison)
     #[arg(long, hide_short_help = true, help_heading = "Advanced", default_value = "fastest")]
     kernel: Kernel,
     /// Memory limit, including layers in the page cache, for example 8GiB [default: 90 % of the available

@@ -41,9 +41,9 @@ impl std::str::FromStr for Kernel {
             ("reference", _) => Ok(Self::Reference),
             ("fastest", _) => Ok(Self::Fastest),
             (_, Some(engine)) => Ok(Self::Cosets(engine)),
-            _ => {
-                Err(format!("expected 'fastest', 'avx512', 'avx2', 'portable' or 'reference', not {text:?}"))
-            }
+            _ => Err(format!(
+                "expected 'fastest', 'avx512', 'avx2', 'neon', 'portable' or 'reference', not {text:?}"
+            )),
         }
     }
 }
