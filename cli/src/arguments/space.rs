@@ -3,12 +3,15 @@
 use super::ADVANCED;
 use anyhow::Result;
 use clap::Args;
+use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, output, shell};
 use fathom_engine::run::{DEFINITION, SpaceSpec};
-use fathom_puzzle::{Metric, PuzzleSpec, SourceError, one_way_note};
+use fathom_puzzle::{Metric, PuzzleSpec, SourceError, Starts, one_way_note, state_text};
+use fathom_report::text::many;
+use fathom_solve::SolveModel;
 use fathom_space::Labels;
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The options that choose a space.
 #[derive(Debug, Args)]
@@ -51,6 +54,15 @@ pub(crate) struct SpaceArguments {
     /// Distinguish all pieces, even those that look alike in the file
     #[arg(long, hide_short_help = true, help_heading = ADVANCED, conflicts_with_all = ["track", "labels"])]
     labelled: bool,
+    /// Count distances from the states in a file, one a line
+    ///
+    /// States are written as for 'fathom solve'. With '-' they are read from standard input. Such a space is
+    /// searched by lists of states.
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "FILE")]
+    solved: Option<PathBuf>,
+    /// Count distances from all states that these moves reach from the solved one, for example U,D,R2
+    #[arg(long, hide_short_help = true, help_heading = ADVANCED, value_name = "LIST")]
+    solved_by: Option<String>,
     /// Omit the pieces of an orbit
     ///
     /// twsearch calls an orbit a set. May be repeated.
@@ -76,6 +88,8 @@ impl SpaceArguments {
             ("--track", self.track.is_some()),
             ("--labels", self.labels.is_some()),
             ("--labelled", self.labelled),
+            ("--solved", self.solved.is_some()),
+            ("--solved-by", self.solved_by.is_some()),
             ("--omit", !self.omit.is_empty()),
             ("--ignore-orientation", !self.ignore_orientation.is_empty()),
         ];
@@ -148,6 +162,7 @@ impl SpaceArguments {
         let whole = whole.in_metric(metric).map_err(refused)?;
         // Where states are limited, the moves are exactly those that the puzzle lists for the metric.
         let metric = if whole.name().starts_with("sliding:") { whole.metric() } else { metric };
+        let by = self.solved_by.as_deref().map(|names| starts_by(&whole, metric, names)).transpose()?;
         let (mut source, metric) = match &self.moves {
             None => (whole, metric),
             Some(names) => (whole.with_moves(metric, names).map_err(refused)?, Metric::Given),
@@ -172,7 +187,78 @@ impl SpaceArguments {
         if source.is_one_way(metric).map_err(|error| bad_input!("{error}"))? {
             output::warning(&one_way_note());
         }
-        Ok(SpaceSpec { source, metric, labels })
+        let spec = SpaceSpec { source, metric, labels };
+        match (&self.solved, by) {
+            (None, None) => Ok(spec),
+            (file, by) => self.with_starts(spec, file.as_deref(), by),
+        }
+    }
+
+    /// Returns a space with distances from the states of a file, or from the solved state if there is none, and from
+    /// those to which moves lead from them.
+    fn with_starts(
+        &self,
+        spec: SpaceSpec,
+        file: Option<&Path>,
+        by: Option<(String, Box<[OrientedPermutation]>)>,
+    ) -> Result<SpaceSpec> {
+        let states: Box<[OrientedPermutation]> = match file {
+            Some(file) => states(file, &spec, self.labels.as_deref())?.into(),
+            None => Box::default(),
+        };
+        let count = (!states.is_empty()).then(|| many(states.len() as u64, "start").replace(' ', "-"));
+        let (names, by) = by.map_or((None, Box::default()), |(names, by)| (Some(names), by));
+        let suffix: Vec<String> = count.into_iter().chain(names).collect();
+        let starts = Starts { states, by };
+        let source = spec.source.with_starts(spec.metric, starts, &suffix.join("-"));
+        let source = source.map_err(|error| bad_input!("{error}"))?;
+        let metric = if matches!(spec.source, PuzzleSpec::Board(_)) { Metric::Given } else { spec.metric };
+        Ok(SpaceSpec { source, metric, ..spec })
+    }
+}
+
+/// Returns the moves that lead from starts to starts, and a name for them.
+fn starts_by(
+    whole: &PuzzleSpec,
+    metric: Metric,
+    names: &str,
+) -> Result<(String, Box<[OrientedPermutation]>)> {
+    let definition = whole.definition(metric).map_err(|error| bad_input!("{error}"))?;
+    let moves = definition.select(definition.metric(), names);
+    let moves = moves.map_err(|error| bad_input!("--solved-by: {error}"))?;
+    if let Some(guarded) = moves.iter().find(|generator| !generator.guard.is_empty()) {
+        return Err(bad_input!(
+            "--solved-by: the move {} is not always possible. List the states with --solved",
+            guarded.name
+        ));
+    }
+    let words: Vec<&str> = moves.iter().map(|generator| generator.name.as_str()).collect();
+    let name = format!("solved-by-{}", words.join("-"));
+    Ok((name, moves.into_iter().map(|generator| generator.action).collect()))
+}
+
+/// Reads the states in a file, one a line. Empty lines and text after a `#` are ignored.
+fn states(file: &Path, spec: &SpaceSpec, labels: Option<&str>) -> Result<Vec<OrientedPermutation>> {
+    let text = match file == Path::new("-") {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => std::fs::read_to_string(file),
+    };
+    let text = text.map_err(|error| bad_input!("--solved: cannot read {}: {error}", file.display()))?;
+    let model = SolveModel::new(spec).map_err(|error| bad_input!("--solved: {error}"))?;
+    let mut states = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let plain = state_text::plain(line, &spec.source, labels);
+        let state = plain.and_then(|text| model.read(&text, false).map_err(|error| error.to_string()));
+        let wrong = |error| bad_input!("--solved: {}, line {number}: {error}", file.display());
+        states.push(state.map_err(wrong)?);
+    }
+    match states.is_empty() {
+        true => Err(bad_input!("--solved: {} has no states", file.display())),
+        false => Ok(states),
     }
 }
 

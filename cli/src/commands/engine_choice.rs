@@ -5,7 +5,6 @@ use anyhow::{Error, Result};
 use fathom_command::{bad_input, output};
 use fathom_engine::run::{ListedSpace, SpaceSpec};
 use fathom_space::Space;
-use num_bigint::BigUint;
 
 /// Whether a command can search by lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,14 +22,19 @@ pub(crate) enum Lists {
     },
 }
 
+/// Returns whether a space is known to have few states.
+fn has_few_states(space: &ListedSpace) -> bool {
+    const FEW_STATES: u32 = 1_000_000_000;
+    *space.states.as_ref().unwrap_or(&space.most_states()) <= FEW_STATES.into()
+}
+
 /// Checks that a search by lists ends before it fills the disk: at a depth, at a size, or because the space has few
-/// `states`.
+/// states.
 ///
 /// # Errors
 /// If it would not.
-pub(crate) fn require_bound(states: Option<&BigUint>, is_bounded: bool) -> Result<()> {
-    const FEW_STATES: u32 = 1_000_000_000;
-    match is_bounded || states.is_some_and(|states| *states <= FEW_STATES.into()) {
+pub(crate) fn require_bound(space: &ListedSpace, is_bounded: bool) -> Result<()> {
+    match is_bounded || has_few_states(space) {
         true => Ok(()),
         false => Err(bad_input!(
             "this run lists its states, and would fill the disk: give --max-depth or --disk-limit. To search a whole space by cosets, start another run with --engine cosets and --dir"
@@ -70,22 +74,22 @@ impl Lists {
         }
     }
 
-    /// Checks that a search of a space with this number of states ends before it fills the disk.
+    /// Checks that a search of a space ends before it fills the disk.
     ///
     /// # Errors
     /// As [`require_bound`].
-    pub(crate) fn require_bound(self, states: Option<&BigUint>) -> Result<()> {
-        let is_bounded = matches!(self, Self::Allowed { is_bounded: true, .. });
-        require_bound(states, is_bounded)
+    pub(crate) fn require_bound(self, space: &ListedSpace) -> Result<()> {
+        require_bound(space, matches!(self, Self::Allowed { is_bounded: true, .. }))
     }
 
     /// Prints that states are listed because cosets are impossible for the reason `error`.
     ///
     /// # Errors
     /// The reason, if states cannot be listed either, or the search could fill the disk.
-    pub(crate) fn replace_cosets(self, args: &BeginArguments, error: Error) -> Result<()> {
+    pub(crate) fn replace_cosets(self, args: &BeginArguments, spec: &SpaceSpec, error: Error) -> Result<()> {
         let Self::Allowed { is_bounded, .. } = self else { return Err(error) };
-        if args.need_cosets() || args.engine == Some(Engine::Cosets) || !is_bounded {
+        let is_small = || ListedSpace::new(spec, None).is_ok_and(|space| has_few_states(&space));
+        if args.need_cosets() || args.engine == Some(Engine::Cosets) || !(is_bounded || is_small()) {
             return Err(error);
         }
         output::remark("the space cannot be cut into cosets; listing its states depth by depth");

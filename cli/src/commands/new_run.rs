@@ -59,7 +59,7 @@ pub(crate) fn open_or_begin(
                 Ok(space) => space,
                 Err(error) if !can_be_listed(&error) => return Err(error.into()),
                 Err(error) => {
-                    lists.replace_cosets(args, without_cosets(error))?;
+                    lists.replace_cosets(args, &spec, without_cosets(error))?;
                     return begin_lists(&path, spec, None, args, (store, lists));
                 }
             };
@@ -68,7 +68,7 @@ pub(crate) fn open_or_begin(
                 None => match planned(&spec, &space, || Plan::outline(&space)) {
                     Ok(outline) => (space, outline),
                     Err(error) => {
-                        lists.replace_cosets(args, error)?;
+                        lists.replace_cosets(args, &spec, error)?;
                         return begin_lists(&path, spec, Some(space), args, (store, lists));
                     }
                 },
@@ -121,8 +121,8 @@ fn begin_lists(
         }
     }
     let states = space.map(|space| space.states().clone());
-    lists.require_bound(states.as_ref())?;
     let listed = ListedSpace::new(&spec, states)?;
+    lists.require_bound(&listed)?;
     let plan = ListPlan::new(&listed);
     let space = RunSpace::Lists(Box::new(listed));
     let manifest = RunManifest::plan_lists(spec, &space, plan, args.shards, args.keep)?;

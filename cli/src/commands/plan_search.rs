@@ -5,7 +5,7 @@ use anyhow::{Error, Result};
 use fathom_command::activity::doing;
 use fathom_command::bad_input;
 use fathom_engine::run::{RunError, SpaceSpec};
-use fathom_puzzle::SourceError;
+use fathom_puzzle::{DefinitionError, SourceError};
 use fathom_report::text::{grouped, many};
 use fathom_space::{Base, Plan, PlanError, Space, SpaceError};
 use indicatif::HumanBytes;
@@ -15,11 +15,20 @@ const FIRST_DEPTHS: &str = "list the states of the first depths with 'fathom run
 
 /// Returns whether a space that cannot be cut into cosets can be listed.
 pub(crate) fn can_be_listed(error: &RunError) -> bool {
-    use SpaceError::{GuardedOneWay, TooManyLetters, Uncounted, UnknownGroup};
+    use SpaceError::{GuardedOneWay, NotFree, TooManyLetters, Uncounted, UnknownGroup};
     match error {
-        RunError::Puzzle(SourceError::TooManyCells { .. }) => true,
+        RunError::Puzzle(
+            SourceError::TooManyCells { .. } | SourceError::Definition(DefinitionError::OtherStarts(_)),
+        ) => true,
         RunError::Space(error) => {
-            matches!(error, GuardedOneWay(_) | TooManyLetters { .. } | Uncounted { .. } | UnknownGroup { .. })
+            matches!(
+                error,
+                GuardedOneWay(_)
+                    | NotFree(_)
+                    | TooManyLetters { .. }
+                    | Uncounted { .. }
+                    | UnknownGroup { .. }
+            )
         }
         _ => false,
     }

@@ -58,7 +58,7 @@ fn go_on(
     if let RunSpace::Lists(space) = &directory.space
         && !is_settled(&directory, &LocalDisk)?
     {
-        require_bound(space.states.as_ref(), args.is_bounded())?;
+        require_bound(space, args.is_bounded())?;
     }
     log::start(&directory.path.join(LOG), verbosity.beside_bars())?;
     let Options { threads, memory_bytes, .. } = args.options();

@@ -68,7 +68,7 @@ pub fn add_layer<R: Borrow<ShardReport>>(
             layer.states
         ));
     }
-    check_growth(&layer, &layers, run.space.most_successors())?;
+    check_growth(&layer, &layers, &run.space)?;
     check_first_depths(run, &layers, &layer, commit.process.is_some(), layer.states == left)?;
     let shards: Vec<ShardRow> = reports.iter().map(|report| ShardRow::new(report.borrow())).collect();
     let retired = match run.manifest.keep {

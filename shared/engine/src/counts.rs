@@ -1,6 +1,7 @@
 //! Laws that the counts of every layer satisfy. Counts that break them are wrong.
 
 use crate::journal::LayerRow;
+use crate::run::RunSpace;
 use anyhow::{Result, anyhow};
 use fathom_layer::Totals;
 
@@ -34,15 +35,15 @@ impl Classes {
     }
 }
 
-/// Checks that a layer is not too large to follow the last of `layers`: depth 0 is only the solved state,
-/// and each state of a later layer is one move from the layer before.
+/// Checks that a layer is not too large to follow the last of `layers`: depth 0 has the start states, and each state of
+/// a later layer is one move from the layer before.
 ///
 /// # Errors
 /// If the layer is too large.
-pub(crate) fn check_growth(layer: &LayerRow, layers: &[LayerRow], most_successors: u64) -> Result<()> {
+pub(crate) fn check_growth(layer: &LayerRow, layers: &[LayerRow], space: &RunSpace) -> Result<()> {
     let most = match layers.last() {
-        None => 1,
-        Some(newest) => newest.states.saturating_mul(most_successors),
+        None => space.starts(),
+        Some(newest) => newest.states.saturating_mul(space.most_successors()),
     };
     if layer.states > most {
         return Err(anyhow!(

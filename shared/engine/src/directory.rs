@@ -326,7 +326,7 @@ impl RunDirectory {
                     layer.depth
                 ));
             }
-            check_growth(layer, &layers[..at], self.space.most_successors()).context("run.db is wrong")?;
+            check_growth(layer, &layers[..at], &self.space).context("run.db is wrong")?;
         }
         let watched = self.journal.watched().context("cannot read run.db")?;
         match watched.iter().filter_map(|state| state.depth).find(|depth| depth.0 as usize >= layers.len()) {

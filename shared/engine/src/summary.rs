@@ -28,6 +28,9 @@ pub struct Summary {
     pub complete: bool,
     /// Whether the moves are closed under inverses. If not, distances are one way, from the solved state.
     pub inverse_closed: bool,
+    /// The number of start states, if distances are not from the solved state alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starts: Option<u64>,
     /// The number of states at depth 0, 1, 2, …
     pub counts: Vec<u64>,
     /// The number of states up to symmetry at each depth; `None` if not counted.
@@ -94,6 +97,7 @@ impl Summary {
             god_number: layers.last().filter(|_| complete).map(|layer| layer.depth.0),
             complete,
             inverse_closed,
+            starts: (!spec.source.starts().are_solved_alone()).then(|| counts.first().copied().unwrap_or(0)),
             classes: layers.iter().map(|layer| layer.classes).collect(),
             classes_with_inverse: layers.iter().map(|layer| layer.classes_with_inverse).collect(),
             symmetries: space.symmetry_order(),
@@ -121,10 +125,10 @@ impl Summary {
         })
     }
 
-    /// Returns the name of the largest distance: it is God's number only if all pieces differ and the moves
-    /// are closed under inverses.
+    /// Returns the name of the largest distance: it is God's number only if all pieces differ, the moves are closed
+    /// under inverses, and distances are from the solved state.
     pub fn largest_distance_is(&self) -> &'static str {
-        match (self.labels.is_some(), self.inverse_closed) {
+        match (self.labels.is_some() || self.starts.is_some(), self.inverse_closed) {
             (false, true) => "God's number",
             (true, true) => "largest distance",
             (false, false) => "directed diameter",

@@ -3,10 +3,11 @@
 use crate::key::sort_distinct;
 use crate::{Key, ListSpace};
 
-/// Returns the number of states at each depth up to `depth`; `None` if they are more than `most` together.
+/// Returns the number of states at each depth up to `depth`; `None` if they are more than `most` together, or
+/// the space has no [starts](ListSpace::starts).
 pub fn first_depths<K: Key>(space: &ListSpace<K>, depth: u32, most: usize) -> Option<Vec<u64>> {
-    let mut layers = vec![vec![space.solved()]];
-    let mut visited = 1;
+    let mut layers = vec![space.starts().ok()?];
+    let mut visited = layers[0].len();
     for _ in 0..depth {
         let newest = layers.last().expect("depth 0");
         let mut next = Vec::new();

@@ -1,11 +1,31 @@
 //! How a state is packed, and the moves of packed states.
 
 use crate::Key;
+use crate::key::sort_distinct;
 use fathom_algebra::OrientedPermutation;
 use fathom_layer::Digest;
 use fathom_puzzle::{Guard, Puzzle, PuzzleMove};
 use fathom_space::Labels;
 use std::collections::HashMap;
+
+/// The largest number of states at distance 0.
+pub const MAX_STARTS: usize = 10_000_000;
+
+/// Why there are no states at distance 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartsError {
+    /// Two start states look alike.
+    #[error("start states {first} and {second} are the same state")]
+    Twice {
+        /// The number of one of them, from 1.
+        first: usize,
+        /// The number of the other.
+        second: usize,
+    },
+    /// There are more than [`MAX_STARTS`].
+    #[error("there are more than {MAX_STARTS} start states")]
+    TooMany,
+}
 
 /// The position of one cell's symbol in a packed state. The symbol of a piece with label k in orientation o, among
 /// the pieces that come to the cell, is the number of orientations that the labels before k show, plus o.
@@ -79,7 +99,10 @@ pub struct ListSpace<K> {
     moves: Vec<PackedMove<K>>,
     /// The free moves other than the identity.
     free: Vec<PackedAction<K>>,
-    solved: K,
+    /// The vectors of the given start states.
+    starts: Box<[K]>,
+    /// Actions that lead from their vectors to those of other start states.
+    by: Box<[PackedAction<K>]>,
     /// The bytes of a key that can differ from zero, most significant first, as the number of the word and the
     /// distance from its least significant bit.
     bytes: Box<[(usize, u32)]>,
@@ -225,17 +248,48 @@ impl<K: Key> ListSpace<K> {
         let space = Self {
             moves: puzzle.moves.iter().map(packed).collect(),
             free: puzzle.free.iter().skip(1).map(action).collect(),
-            solved,
+            starts: puzzle.starts.states.iter().map(|start| action(start).apply(&solved)).collect(),
+            by: puzzle.starts.by.iter().map(action).collect(),
             bytes: bytes.into(),
             words,
             is_closed_under_inverses: puzzle.is_closed_under_inverses(),
         };
-        Self { solved: space.canonical(solved), ..space }
+        match space.starts.is_empty() {
+            true => Self { starts: [solved].into(), ..space },
+            false => space,
+        }
     }
 
-    /// Returns the solved state.
-    pub fn solved(&self) -> K {
-        self.solved
+    /// Returns the states at distance 0, in increasing order.
+    ///
+    /// # Errors
+    /// [`StartsError`] if a state is given twice, or there are more than [`MAX_STARTS`].
+    pub fn starts(&self) -> Result<Vec<K>, StartsError> {
+        let mut given: Vec<(K, usize)> =
+            self.starts.iter().map(|&start| self.canonical(start)).zip(1..).collect();
+        given.sort_unstable();
+        if let Some(twice) = given.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(StartsError::Twice { first: twice[0].1, second: twice[1].1 });
+        }
+        // Elements lead from the given vectors, not from the smallest vectors of the same states.
+        let mut known = self.starts.to_vec();
+        known.sort_unstable();
+        let mut newest = known.clone();
+        while !newest.is_empty() {
+            let images = |vector: &K| self.by.iter().map(|by| by.apply(vector)).collect::<Vec<_>>();
+            let mut next: Vec<K> = newest.iter().flat_map(images).collect();
+            sort_distinct(&mut next);
+            next.retain(|vector| known.binary_search(vector).is_err());
+            if known.len() + next.len() > MAX_STARTS {
+                return Err(StartsError::TooMany);
+            }
+            known.extend(&next);
+            known.sort_unstable();
+            newest = next;
+        }
+        known.iter_mut().for_each(|state| *state = self.canonical(*state));
+        sort_distinct(&mut known);
+        Ok(known)
     }
 
     /// Returns whether the inverse of every move is a move, so that depths of neighbours differ by at most one.
@@ -310,7 +364,10 @@ pub fn fingerprint(puzzle: &Puzzle, labels: &Labels) -> Digest {
     field("labels", labels.of_pieces());
     field("seen", &puzzle.seen);
     let moves = puzzle.moves.iter().map(|m| ("move", &m.action, &m.guard[..]));
-    for (name, action, guard) in moves.chain(puzzle.free.iter().map(|free| ("free move", free, &[][..]))) {
+    let free = puzzle.free.iter().map(|free| ("free move", free, &[][..]));
+    let starts = puzzle.starts.states.iter().map(|start| ("start", start, &[][..]));
+    let by = puzzle.starts.by.iter().map(|by| ("starts by", by, &[][..]));
+    for (name, action, guard) in moves.chain(free).chain(starts).chain(by) {
         field(name, action.cells().images());
         field("turns", action.turns());
         let guard: Vec<u16> =

@@ -72,7 +72,10 @@ pub fn path(directory: &Path, shard: u32) -> PathBuf {
 }
 
 /// Computes a layer, and writes the file of each shard. Returns what was written, shard by shard. At depth 0 the
-/// only state is the solved one.
+/// states are the starts.
+///
+/// # Panics
+/// At depth 0, if the space has no [starts](ListSpace::starts).
 ///
 /// # Errors
 /// [`Failed`] if the caller asks to stop, or a file cannot be read or written. Files of some shards may then be
@@ -130,12 +133,16 @@ fn expand<K: Key>(
     let threads = layer.threads.min(blocks.len()).max(1);
     // A vector that grows takes up to three times its contents for a moment, and most of them grow at once.
     let most = layer.memory_bytes / (3 * threads as u64 * size_of::<K>() as u64);
+    let starts = if layer.depth == 0 { space.starts().expect("the starts were checked") } else { Vec::new() };
     let next = AtomicUsize::new(0);
     on_threads(threads, progress, |thread| {
         let spill = directory.join(format!("t{thread:05}.spill"));
         let mut buckets = Buckets::new(space, disk, shards, most as usize, spill);
         if layer.depth == 0 {
-            buckets.add(space.solved());
+            for some in starts.chunks(256) {
+                some.iter().for_each(|&state| buckets.add(state));
+                buckets.make_room()?;
+            }
         }
         let mut states = Vec::new();
         while let Some(&(file, block)) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {

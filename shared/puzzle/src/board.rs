@@ -2,7 +2,7 @@
 //! and to the right, columns upwards and downwards, and a piece pushed out on one side comes back on the
 //! other.
 
-use crate::{Metric, Puzzle, PuzzleMove};
+use crate::{Metric, Puzzle, PuzzleMove, Starts};
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use std::fmt;
 use std::str::FromStr;
@@ -120,6 +120,7 @@ impl Board {
             kinds: vec![0; self.cells()],
             symmetries: self.symmetries().into_iter().map(Relabelling::from_cells).collect(),
             has_all_symmetries: self.has_all_symmetries(metric),
+            starts: Starts::default(),
             held: None,
             facelets: None,
         };

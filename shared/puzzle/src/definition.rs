@@ -15,7 +15,7 @@ pub use half_turn_extension::held_by;
 pub use search_form::FreeGroup;
 pub use shapes::Shapes;
 
-use crate::Metric;
+use crate::{Metric, Starts};
 use fathom_algebra::{OrientedPermutation, StabiliserChain};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -74,6 +74,7 @@ pub struct Definition {
     always: Box<[u16]>,
     /// Pairs of a cell and a piece that is never allowed there, in increasing order.
     never: Box<[(u16, u16)]>,
+    starts: Starts,
     metric: Metric,
     remarks: Remarks,
     written_labels: WrittenLabels,
@@ -161,6 +162,7 @@ impl Definition {
             solved,
             always: Box::default(),
             never: Box::default(),
+            starts: Starts::default(),
             metric: Metric::Given,
             remarks: Remarks::default(),
             written_labels: WrittenLabels::default(),
@@ -337,6 +339,50 @@ impl Definition {
         Ok(())
     }
 
+    /// Sets the states from which distances are counted: `states` as elements that carry the solved state to them,
+    /// and all states to which the elements `by` lead from these, as often as they are applied. Without `states`,
+    /// these are those to which they lead from the solved state.
+    ///
+    /// # Errors
+    /// [`DefinitionError`] if an element does not fit the orbits, or a state is excluded by the limits on states.
+    pub fn set_starts(&mut self, starts: Starts) -> Result<(), DefinitionError> {
+        for (number, start) in starts.states.iter().chain(&starts.by).enumerate() {
+            self.check_action(&format!("start state {}", number + 1), start)?;
+        }
+        if self.is_limited() && !starts.by.is_empty() {
+            return Err(DefinitionError::LimitedStartsBy);
+        }
+        let label = |piece: usize| self.solved[piece].label;
+        for (number, start) in starts.states.iter().enumerate() {
+            let piece_on = start.cells().inverse();
+            let is_met = |limit: crate::Guard| {
+                let there = piece_on.apply(limit.cell.into());
+                (label(there) == label(limit.piece.into())) == limit.holds
+            };
+            if !self.limits_of_states().all(is_met) {
+                return Err(DefinitionError::StartLimited { number: number + 1 });
+            }
+        }
+        self.starts = starts;
+        Ok(())
+    }
+
+    /// Returns the states from which distances are counted.
+    pub fn starts(&self) -> &Starts {
+        &self.starts
+    }
+
+    /// Checks that distances are counted from the solved state alone.
+    ///
+    /// # Errors
+    /// [`DefinitionError::OtherStarts`] if they are not.
+    pub fn require_one_start(&self) -> Result<(), DefinitionError> {
+        match self.starts.are_solved_alone() {
+            true => Ok(()),
+            false => Err(DefinitionError::OtherStarts(self.name.clone())),
+        }
+    }
+
     /// Sets the default metric.
     pub fn set_metric(&mut self, metric: Metric) {
         self.metric = metric;
@@ -353,6 +399,11 @@ impl Definition {
             (_, false) => Err(DefinitionError::AlwaysFree),
             _ => Ok(self),
         }
+    }
+
+    /// Returns the same puzzle with another name.
+    pub(crate) fn renamed(self, name: String) -> Self {
+        Self { name, ..self }
     }
 
     /// Returns the name of the puzzle.
@@ -522,14 +573,25 @@ impl Definition {
         if listed().count() >= Self::MAX_MOVES {
             return Err(DefinitionError::TooManyMoves);
         }
+        self.check_action(&name, &action)?;
+        Ok(Generator { name, action, guard: Box::default() })
+    }
+
+    /// Checks that an action fits the orbits. Errors call it `name`.
+    fn check_action(&self, name: &str, action: &OrientedPermutation) -> Result<(), DefinitionError> {
+        let name = || name.to_owned();
         if action.degree() != self.cells() {
-            return Err(DefinitionError::OtherCells { name, found: action.degree(), cells: self.cells() });
+            return Err(DefinitionError::OtherCells {
+                name: name(),
+                found: action.degree(),
+                cells: self.cells(),
+            });
         }
         for (cell, (&found, order)) in
             action.orientation_counts().iter().zip(self.orientation_counts()).enumerate()
         {
             if found != order {
-                return Err(DefinitionError::OtherOrders { name, cell: cell + 1, found, order });
+                return Err(DefinitionError::OtherOrders { name: name(), cell: cell + 1, found, order });
             }
         }
         for (from, &to) in action.cells().images().iter().enumerate() {
@@ -537,7 +599,7 @@ impl Definition {
             if self.orbit_of[from] != self.orbit_of[to] {
                 let orbit_name = |cell: usize| self.orbits[self.orbit_of[cell]].name.clone();
                 return Err(DefinitionError::BetweenOrbits {
-                    name,
+                    name: name(),
                     from: from + 1,
                     from_orbit: orbit_name(from),
                     to: to + 1,
@@ -545,7 +607,7 @@ impl Definition {
                 });
             }
         }
-        Ok(Generator { name, action, guard: Box::default() })
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The form of a puzzle that the engine searches.
 
+use crate::Starts;
 use crate::facelets::Facelets;
 use crate::up_to_free_moves::UpToFree;
 use fathom_algebra::orbits::all_orbits;
@@ -86,6 +87,9 @@ pub struct Puzzle {
     pub free: Vec<OrientedPermutation>,
     /// The limits on states: conditions that all states satisfy.
     pub limits: Vec<Guard>,
+    /// The states from which distances are counted. With other ones than the solved state, the states of the puzzle
+    /// can only be listed.
+    pub starts: Starts,
     /// The number of states, if it is known and is not simply the order of a group.
     pub counted: Option<Counted>,
     /// For each piece a number: pieces with different numbers never exchange places, although their cells
@@ -160,6 +164,7 @@ impl Puzzle {
             has_all_symmetries: false,
             free: vec![identity],
             limits: Vec::new(),
+            starts: Starts::default(),
             counted: None,
             kinds: vec![0; pieces.orientation_counts().len()],
             held: None,
@@ -167,12 +172,16 @@ impl Puzzle {
         }
     }
 
-    /// Returns the orbits of cells under all moves and free moves: the cells of each in increasing order, the
-    /// orbits in the order of their first cells.
+    /// Returns the orbits of cells under all moves, free moves and elements that lead to starts: the cells of each in
+    /// increasing order, the orbits in the order of their first cells.
     pub fn orbits(&self) -> Vec<Vec<usize>> {
         let moves = self.moves.iter().map(|m| &m.action);
-        let actions: Vec<Permutation> =
-            moves.chain(&self.free).map(|action| action.cells().clone()).collect();
+        let actions: Vec<Permutation> = moves
+            .chain(&self.free)
+            .chain(&self.starts.states)
+            .chain(&self.starts.by)
+            .map(|action| action.cells().clone())
+            .collect();
         all_orbits(self.cells, &actions)
     }
 

@@ -3,7 +3,7 @@
 use crate::definition::{Definition, DefinitionError};
 use crate::family::{self, FamilyError, sliding};
 use crate::load::{self, LoadError};
-use crate::{Board, BoardError, Generator, Metric, Puzzle, PuzzleMove, SelectionError};
+use crate::{Board, BoardError, Generator, Metric, Puzzle, PuzzleMove, SelectionError, Starts};
 use num_bigint::BigUint;
 use std::path::Path;
 
@@ -165,10 +165,30 @@ impl PuzzleSpec {
         }
         some.set_always(whole.always())?;
         some.set_never(whole.never())?;
+        some.set_starts(whole.starts().clone())?;
         for remark in whole.remarks() {
             some.add_remark(remark);
         }
         Ok(Self::Defined(Box::new(some.validated()?)))
+    }
+
+    /// Returns the same puzzle with distances from other states than the solved one. `suffix` is appended to the name. The
+    /// moves of a board become listed moves, and the metric becomes [`Metric::Given`].
+    ///
+    /// # Errors
+    /// As [`Definition::set_starts`].
+    pub fn with_starts(&self, metric: Metric, starts: Starts, suffix: &str) -> Result<Self, SourceError> {
+        let mut definition = self.definition(metric)?.renamed(format!("{}-{suffix}", self.name()));
+        definition.set_starts(starts)?;
+        Ok(Self::Defined(Box::new(definition)))
+    }
+
+    /// Returns the states from which distances are counted.
+    pub fn starts(&self) -> Starts {
+        match self {
+            Self::Board(_) => Starts::default(),
+            Self::Defined(definition) => definition.starts().clone(),
+        }
     }
 
     /// Returns the same puzzle with all pieces distinguished. The pieces of a board always are.

@@ -30,15 +30,17 @@ fn code(what: &'static str, said: impl Into<String>) -> Fact {
     Fact { what, said: said.into(), code: true }
 }
 
-/// Describes the state from which distances are counted, what one move is, and whether distances are one
+/// Describes the states from which distances are counted, what one move is, and whether distances are one
 /// way. The text is the end of a sentence, on one line and without control characters.
 pub fn from_where(report: &Report) -> String {
+    let summary = &report.summary;
     let alike =
-        if report.summary.labels.is_some() { "; pieces with the same label are interchangeable" } else { "" };
-    let one_way = report.summary.one_way().map_or_else(String::new, |one_way| format!("; {one_way}"));
+        if summary.labels.is_some() { "; pieces with the same label are interchangeable" } else { "" };
+    let one_way = summary.one_way().map_or_else(String::new, |one_way| format!("; {one_way}"));
     let puzzle = puzzle(&report.source);
     let move_is = move_is(&report.source, &report.summary.metric);
-    let text = format!("the solved state of {puzzle}; {move_is}{alike}{one_way}");
+    let starts = summary.starts.map_or("the solved state".into(), |starts| many(starts, "start state"));
+    let text = format!("{starts} of {puzzle}; {move_is}{alike}{one_way}");
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

@@ -49,6 +49,9 @@ fn write_growth(out: &mut String, summary: &Summary) -> fmt::Result {
     if let Some(note) = summary.one_way_note() {
         writeln!(out, "note: {note}")?;
     }
+    if let Some(starts) = summary.starts {
+        writeln!(out, "note: distances are from {}", many(starts, "start state"))?;
+    }
     if let Some(watched) = &summary.watched {
         let counts: Vec<String> = watched.iter().map(u64::to_string).collect();
         write!(out, "watched states by depth: {}", counts.join(" "))?;

@@ -1,6 +1,7 @@
 //! The search by lists of states: counts against the search by cosets and against a plain search, interruptions,
 //! little memory, full disks and damaged files.
 
+use fathom_algebra::OrientedPermutation;
 use fathom_engine::Enumeration;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::SpaceSpec;
@@ -64,21 +65,22 @@ fn lists_and_cosets_agree() {
     }
 }
 
-/// Counts by plain sets of words of labels. A step has for each cell the cell to which its piece goes.
-fn plain_counts(solved: Vec<usize>, steps: &[Vec<usize>]) -> Vec<u64> {
-    let mut layer = HashSet::from([solved]);
+/// Returns a word after a step, which has for each cell the cell to which its piece goes.
+fn after(word: &[usize], images: &[usize]) -> Vec<usize> {
+    let mut image = word.to_vec();
+    images.iter().zip(word).for_each(|(&to, &label)| image[to] = label);
+    image
+}
+
+/// Counts by plain sets of words of labels.
+fn plain_counts(starts: HashSet<Vec<usize>>, steps: &[Vec<usize>]) -> Vec<u64> {
+    let mut layer = starts;
     let mut seen = layer.clone();
     let mut counts = Vec::new();
     while !layer.is_empty() {
         counts.push(layer.len() as u64);
-        let mut next = HashSet::new();
-        for word in &layer {
-            for images in steps {
-                let mut image = word.clone();
-                images.iter().zip(word).for_each(|(&to, &label)| image[to] = label);
-                next.insert(image);
-            }
-        }
+        let next: HashSet<_> =
+            layer.iter().flat_map(|word| steps.iter().map(|images| after(word, images))).collect();
         layer = next.into_iter().filter(|word| seen.insert(word.clone())).collect();
     }
     counts
@@ -136,10 +138,153 @@ fn random_puzzles_match_plain_search() {
         let images = |m: &PuzzleMove| (0..cells).map(|cell| m.action.cells().apply(cell)).collect();
         let steps: Vec<Vec<usize>> = puzzle.moves.iter().map(images).collect();
         let found = listed(&space, &directory.path().join("run"));
-        assert_eq!(found.counts, plain_counts(labels, &steps), "{text}");
+        assert_eq!(found.counts, plain_counts(HashSet::from([labels]), &steps), "{text}");
         directed += u32::from(!found.inverse_closed);
     }
     assert!(directed > 5);
+}
+
+/// Random moves, labels and sets of starts: given states, states that elements reach from the solved one, and both.
+#[test]
+fn distances_from_sets_match_plain_search() {
+    let mut random = fastrand::Rng::with_seed(56);
+    let mut shuffled = |cells: usize| {
+        let mut images: Vec<usize> = (0..cells).collect();
+        random.shuffle(&mut images);
+        images
+    };
+    let list = |elements: &[Vec<usize>]| {
+        elements.iter().map(|images| format!("\"{}\"", cycles(images))).collect::<Vec<_>>().join(", ")
+    };
+    for number in 0..60 {
+        let cells = 4 + number % 3;
+        let labels: Vec<usize> =
+            (0..cells).map(|cell| if number % 2 == 0 { cell } else { cell / 2 }).collect();
+        let steps: Vec<Vec<usize>> = (0..2).map(|_| shuffled(cells)).collect();
+        let states: Vec<Vec<usize>> = (0..number % 4).map(|_| shuffled(cells)).collect();
+        let by: Vec<Vec<usize>> = (0..(number / 4) % 3).map(|_| shuffled(cells)).collect();
+        let mut starts: Vec<Vec<usize>> = states.iter().map(|images| after(&labels, images)).collect();
+        let different: HashSet<&Vec<usize>> = starts.iter().collect();
+        let is_identity = |images: &Vec<usize>| images.iter().enumerate().all(|(from, &to)| from == to);
+        if different.len() < starts.len()
+            || states.is_empty() && by.is_empty()
+            || steps.iter().any(is_identity)
+        {
+            continue;
+        }
+        if starts.is_empty() {
+            starts.push(labels.clone());
+        }
+        let mut all: HashSet<Vec<usize>> = starts.iter().cloned().collect();
+        while let Some(start) = starts.pop() {
+            let images = by.iter().map(|images| after(&start, images));
+            starts.extend(images.filter(|image| all.insert(image.clone())));
+        }
+        let given = if states.is_empty() { String::new() } else { format!("states = [{}]", list(&states)) };
+        let text = format!(
+            "name = \"set-{number}\"\nmetric = \"given\"\ndegree = {cells}\n[moves]\na = \"{}\"\nb = \"{}\"\n[solved]\nlabels = {labels:?}\n{given}\nby = [{}]\n",
+            cycles(&steps[0]),
+            cycles(&steps[1]),
+            list(&by)
+        );
+        let directory = tempdir().unwrap();
+        let path = directory.path().join("puzzle.toml");
+        fs::write(&path, &text).unwrap();
+        let space = spec(path.to_str().unwrap(), None, None);
+        let moves: &[Vec<usize>] = if steps[0] == steps[1] { &steps[..1] } else { &steps };
+        let found = listed(&space, &directory.path().join("run"));
+        assert_eq!(found.counts, plain_counts(all.clone(), moves), "{text}");
+        assert_eq!((found.starts, found.complete), (Some(all.len() as u64), true));
+        let again = RunDirectory::open_for_reading(&directory.path().join("run")).unwrap();
+        assert_eq!(again.manifest.spec, space);
+        assert!(verify(&again, &LocalDisk).unwrap().states > 0);
+    }
+}
+
+/// Distances from a set that some moves of a group reach are distances between cosets: each coset of the 2x2x2 by
+/// U and R has 29,160 states (OEIS has this order; it is 120 * 243), and every state looks the same from its coset.
+#[test]
+fn distances_from_a_subgroup_are_those_of_cosets() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("run");
+    let run = ["run", "2x2x2", "--solved-by", "U,R", "--json", "-q", "--dir", path.to_str().unwrap()];
+    let (out, _) = texts(&fathom().args(run).output().unwrap());
+    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let counts: Vec<u64> = found["counts"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
+    assert_eq!((counts[0], counts.iter().sum::<u64>()), (29_160, 3_674_160));
+    assert!(counts.iter().all(|count| count % 29_160 == 0), "{counts:?}");
+    assert_eq!((found["starts"].as_u64(), found["complete"].as_bool()), (Some(29_160), Some(true)));
+    let (report, _) = texts(&fathom().args(["report", path.to_str().unwrap()]).output().unwrap());
+    assert!(!report.contains("God's number") && report.contains("largest distance"), "{report}");
+    assert!(report.contains("note: distances are from 29,160 start states"), "{report}");
+}
+
+/// The 2x2x2 in the hand, solved if it looks solved from any side: colour neutrality. The eight corners of one colour
+/// leave a single state; opposite faces alike are a cube that each of its half turns leaves as it is.
+#[test]
+fn free_moves_may_change_nothing_visible() {
+    let directory = tempdir().unwrap();
+    let run = |labels: &str| {
+        let mut command = fathom();
+        command.args(["run", "2x2x2", "--free-rotations", "--labels", labels, "--json", "-q", "--dir"]);
+        let (out, _) = texts(&command.arg(directory.path().join(labels)).output().unwrap());
+        let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+        found["counts"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    let source = PuzzleSpec::in_hand("2x2x2").unwrap();
+    let puzzle = source.moves_alone(source.metric()).unwrap();
+    for labels in ["0,0,0,0,0,0,0,0", "0,1,1,0,1,0,0,1"] {
+        // Words of a label and an orientation for each corner, up to the free moves.
+        let label = labels.split(',').map(|label| label.parse().unwrap());
+        let solved: Vec<(u16, u16)> = label.map(|label| (label, 0)).collect();
+        let image = |word: &Vec<(u16, u16)>, action: &OrientedPermutation| {
+            let mut image = word.clone();
+            for (cell, &(label, turn)) in word.iter().enumerate() {
+                image[action.cells().apply(cell)] = (label, (turn + action.turns()[cell]) % 3);
+            }
+            image
+        };
+        let least = |word: &Vec<(u16, u16)>| puzzle.free.iter().map(|free| image(word, free)).min().unwrap();
+        let mut layer = HashSet::from([least(&solved)]);
+        let (mut seen, mut counts) = (layer.clone(), Vec::new());
+        while !layer.is_empty() {
+            counts.push(layer.len() as u64);
+            let next =
+                layer.iter().flat_map(|word| puzzle.moves.iter().map(|m| least(&image(word, &m.action))));
+            let next: HashSet<_> = next.collect();
+            layer = next.into_iter().filter(|word| seen.insert(word.clone())).collect();
+        }
+        assert_eq!(run(labels), counts, "{labels}");
+    }
+}
+
+#[test]
+fn bad_starts_are_refused() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("starts.txt");
+    let refused = |lines: &str, arguments: &[&str], why: &str| {
+        fs::write(&file, lines).unwrap();
+        let mut command = fathom();
+        command.current_dir(directory.path()).args(["run", "3x3"]).args(arguments);
+        let output = command.output().unwrap();
+        let (_, error) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(why), "{error}");
+        assert!(!directory.path().join("runs").exists());
+    };
+    let solved = ["--solved", "starts.txt"];
+    refused("", &solved, "starts.txt has no states");
+    refused("# nothing\n\n", &solved, "starts.txt has no states");
+    refused("0 1 2 3 4 5 6 7 8\n0 1 2 3 4 5 6 7\n", &solved, "starts.txt, line 2: ");
+    refused("8 1 2 3 4 5 6 7 0\n(1,9)\n", &solved, "start states 1 and 2 are the same state");
+    refused("0 1 2 3 4 5 6 7 8\n", &["--solved", "missing.txt"], "cannot read missing.txt");
+    refused("", &["--solved-by", "V9"], "--solved-by: unknown move \"V9\"");
+    refused("(1,9)\n", &["--solved", "starts.txt", "--engine", "cosets"], "can only be listed");
+    refused("(1,9)\n", &["--solved", "starts.txt", "--workers", "2"], "can only be listed");
+    for question in [["solve", "3x3", "V1"], ["plan", "3x3", "--moves=V1"], ["antipodes", "3x3", "-q"]] {
+        let output = fathom().current_dir(directory.path()).args(question).args(solved).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{question:?}");
+    }
 }
 
 /// Interrupted at every depth, and with so little memory that states are spilled, a run ends with the same digest.

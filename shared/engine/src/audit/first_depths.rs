@@ -38,12 +38,11 @@ pub(crate) fn check<'a>(
 /// Returns the number of states at each depth, as far as they can be counted by placing `most_pieces` pieces
 /// on cells; 0 after the last depth of the space.
 fn first_depths(plain: &Plain, most_pieces: usize) -> Vec<u64> {
-    let solved = plain.solved();
-    let pieces_of_each = plain.neighbours().saturating_mul(solved.len());
+    let mut newest = plain.starts();
+    let pieces_of_each = plain.neighbours().saturating_mul(plain.cells());
     let mut left = most_pieces;
-    let mut newest = HashSet::from([solved]);
     let mut seen = newest.clone();
-    let mut counts = vec![1];
+    let mut counts = vec![newest.len() as u64];
     while !newest.is_empty() {
         left = match left.checked_sub(newest.len().saturating_mul(pieces_of_each)) {
             Some(left) => left,

@@ -34,6 +34,7 @@ pub(super) struct Plain {
     points: Vec<(Cell, u16)>,
     /// Whether the elements of the group and the words of states correspond one to one.
     is_faithful: bool,
+    /// All words of all start states.
     solved: HashSet<State>,
 }
 
@@ -80,8 +81,26 @@ impl Plain {
             solved: HashSet::new(),
         };
         let solved: State = plain.labels.iter().map(|&label| (label, 0)).collect();
-        plain.solved = plain.words_of(&solved).collect();
+        let actions = |elements: &[OrientedPermutation]| elements.iter().map(Action::new).collect::<Vec<_>>();
+        let by = actions(&puzzle.starts.by);
+        let mut open: Vec<State> = match &puzzle.starts.states[..] {
+            [] => vec![solved],
+            states => actions(states).iter().map(|start| plain.after(start, &solved)).collect(),
+        };
+        let mut starts = HashSet::new();
+        while let Some(start) = open.pop() {
+            if !starts.contains(&start) {
+                open.extend(by.iter().map(|by| plain.after(by, &start)));
+                starts.insert(start);
+            }
+        }
+        plain.solved = starts.iter().flat_map(|start| plain.words_of(start).collect::<Vec<_>>()).collect();
         plain
+    }
+
+    /// Returns the number of cells.
+    pub(super) fn cells(&self) -> usize {
+        self.labels.len()
     }
 
     /// Returns whether some moves have guards.
@@ -89,12 +108,12 @@ impl Plain {
         self.moves.iter().any(|(_, guard)| !guard.is_empty())
     }
 
-    /// Returns the least word of the solved state.
-    pub(super) fn solved(&self) -> State {
-        self.solved.iter().min().cloned().expect("the solved state has a word")
+    /// Returns the least word of each start state.
+    pub(super) fn starts(&self) -> HashSet<State> {
+        self.solved.iter().map(|word| self.least_word(word)).collect()
     }
 
-    /// Returns whether a word is a word of the solved state.
+    /// Returns whether a word is a word of a start state.
     pub(super) fn is_solved(&self, state: &State) -> bool {
         self.solved.contains(state)
     }

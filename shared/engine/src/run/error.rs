@@ -180,6 +180,9 @@ pub enum RunError {
         /// The number of cells.
         cells: usize,
     },
+    /// There are no states at distance 0.
+    #[error(transparent)]
+    Starts(#[from] fathom_lists::list_space::StartsError),
     /// The number of labels in `run.toml` is not the number of pieces of the puzzle.
     #[error("it has {labels} labels, but {puzzle} has {cells} tiles")]
     LabelCount {
@@ -233,6 +236,7 @@ impl RunError {
         match self {
             Self::Puzzle(_)
             | Self::Space(_)
+            | Self::Starts(_)
             | Self::TooManyShards { .. }
             | Self::NoInverses { .. }
             | Self::AllLayersNeeded

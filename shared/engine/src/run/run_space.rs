@@ -6,6 +6,7 @@ use fathom_lists::{Key, ListSpace, first_depths, list_space, with_key};
 use fathom_puzzle::{Metric, Puzzle, PuzzleSpec};
 use fathom_space::{Labels, Space, labels_by_cells, run_name};
 use num_bigint::BigUint;
+use std::collections::HashMap;
 
 /// The space of a run.
 #[derive(Clone, Debug)]
@@ -27,13 +28,15 @@ pub struct ListedSpace {
     pub metric: Metric,
     /// The number of states, if it is known.
     pub states: Option<BigUint>,
+    /// The number of states at distance 0.
+    starts: u64,
 }
 
 impl ListedSpace {
     /// Builds the space, of which `states` is the number of states, if it is known.
     ///
     /// # Errors
-    /// If the puzzle cannot be built, or a state takes too many words.
+    /// If the puzzle cannot be built, a state takes too many words, or the start states cannot be used.
     pub fn new(spec: &SpaceSpec, states: Option<BigUint>) -> Result<Self, RunError> {
         let puzzle = match &spec.source {
             PuzzleSpec::Board(board) => board.puzzle(spec.metric),
@@ -44,7 +47,24 @@ impl ListedSpace {
         if list_space::words(&puzzle, &spec.labels) > MAX_WORDS {
             return Err(RunError::TooManyCells { cells: puzzle.cells });
         }
-        Ok(Self { puzzle, labels: spec.labels.clone(), metric: spec.metric, states })
+        let labels = spec.labels.clone();
+        let starts = with_key!(list_space::words(&puzzle, &labels), starts(&puzzle, &labels))?;
+        Ok(Self { puzzle, labels, metric: spec.metric, states, starts })
+    }
+
+    /// Returns an upper bound on the number of states: the number of arrangements of the pieces of each orbit, in all
+    /// orientations that they show.
+    pub fn most_states(&self) -> BigUint {
+        let factorial = |n: usize| (1..=n).fold(BigUint::from(1_u32), |product, factor| product * factor);
+        let of_orbit = |orbit: Vec<usize>| {
+            let mut alike: HashMap<(u16, u16), usize> = HashMap::new();
+            for &piece in &orbit {
+                *alike.entry((self.labels.of_pieces()[piece], self.puzzle.seen[piece])).or_default() += 1;
+            }
+            let turned: BigUint = orbit.iter().map(|&piece| BigUint::from(self.puzzle.seen[piece])).product();
+            factorial(orbit.len()) / alike.into_values().map(factorial).product::<BigUint>() * turned
+        };
+        self.puzzle.orbits().into_iter().map(of_orbit).product()
     }
 
     /// Returns whether at most `most` states are within `depth` moves of the solved one.
@@ -67,6 +87,11 @@ impl ListedSpace {
         let free = self.puzzle.free.len() as u64;
         (self.puzzle.moves.len() as u64).saturating_mul(free)
     }
+}
+
+/// Returns the number of start states.
+fn starts<K: Key>(puzzle: &Puzzle, labels: &Labels) -> Result<u64, RunError> {
+    Ok(ListSpace::<K>::new(puzzle, labels).starts()?.len() as u64)
 }
 
 fn has_at_most<K: Key>(space: &ListedSpace, most: usize, depth: u32) -> bool {
@@ -161,6 +186,14 @@ impl RunSpace {
         match self {
             Self::Cosets(space) => space.symmetries().len() as u64,
             Self::Lists(_) => 1,
+        }
+    }
+
+    /// Returns the number of states at distance 0.
+    pub(crate) fn starts(&self) -> u64 {
+        match self {
+            Self::Cosets(_) => 1,
+            Self::Lists(space) => space.starts,
         }
     }
 

@@ -27,10 +27,12 @@ impl SpaceSpec {
     }
 
     /// Returns notes that users must know to interpret the results: how the puzzle was read, and that
-    /// distances are one way if the moves are not closed under inverses.
+    /// distances are one way, or not from the solved state alone, if they are.
     pub fn notes(&self, inverse_closed: bool) -> Vec<String> {
         let one_way = (!inverse_closed).then(one_way_note);
-        self.source.remarks().iter().cloned().chain(one_way).collect()
+        let starts = (!self.source.starts().are_solved_alone())
+            .then(|| "distances are from the start states, not from the solved state alone".to_owned());
+        self.source.remarks().iter().cloned().chain(one_way).chain(starts).collect()
     }
 }
 

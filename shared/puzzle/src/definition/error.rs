@@ -133,6 +133,25 @@ pub enum DefinitionError {
     /// the limits and others would not.
     #[error("limits on states ('always', 'never') cannot be combined with free moves")]
     AlwaysFree,
+    /// Distances are not from the solved state alone.
+    #[error(
+        "{0} has other start states than the solved one, so its states can only be listed: use 'fathom run' without workers"
+    )]
+    OtherStarts(String),
+    /// The set of starts has no state.
+    #[error("there are no start states: give at least one")]
+    NoStarts,
+    /// Moves give the start states of a puzzle whose states are limited.
+    #[error(
+        "limits on states ('always', 'never') cannot be combined with start states that moves give: list the states"
+    )]
+    LimitedStartsBy,
+    /// A start state is excluded by the limits on states.
+    #[error("start state {number} is excluded by the limits on states ('always', 'never')")]
+    StartLimited {
+        /// The number of the start, from 1.
+        number: usize,
+    },
     /// States are limited, and a metric asks for powers or inverses that are not listed.
     #[error(
         "{0} restricts which states are allowed, so its moves are used exactly as listed, without powers or inverses. Drop --metric {1}"

@@ -10,7 +10,7 @@
 
 use super::search_form::symmetries;
 use super::{Definition, Generator};
-use crate::{Puzzle, PuzzleMove};
+use crate::{Puzzle, PuzzleMove, Starts};
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use std::collections::{HashMap, HashSet};
 
@@ -169,6 +169,7 @@ pub fn held_by(puzzle: &Puzzle, turn: &OrientedPermutation) -> Puzzle {
         has_all_symmetries: false,
         free,
         kinds: puzzle.kinds.iter().copied().chain([last_kind]).collect(),
+        starts: Starts::default(),
         held: None,
         facelets: None,
         ..puzzle.clone()

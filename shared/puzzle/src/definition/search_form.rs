@@ -38,8 +38,10 @@ impl Definition {
     ///
     /// # Errors
     /// [`DefinitionError`] if the metric has too many moves, if the free moves generate a group of more
-    /// than [`Definition::MAX_FREE`] elements, or if there are both limits on states and free moves.
+    /// than [`Definition::MAX_FREE`] elements, if there are both limits on states and free moves, or if other
+    /// states than the solved one are starts.
     pub fn puzzle(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
+        self.require_one_start()?;
         let orientation_counts = self.visible_orientation_counts();
         let generators = self.seen(&self.generators(metric)?, &orientation_counts);
         let mut puzzle = self.counted(self.of_generators(&generators, &orientation_counts)?);
@@ -70,6 +72,7 @@ impl Definition {
     /// # Errors
     /// The errors of [`Definition::puzzle`].
     pub fn unsearched(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
+        self.require_one_start()?;
         Ok(self.counted(self.moves_alone(metric)?))
     }
 
@@ -114,6 +117,7 @@ impl Definition {
             has_all_symmetries: false,
             free: free.elements,
             limits: self.limits_of_states().collect(),
+            starts: self.starts.map(|start| self.seen_action(start, orientation_counts)),
             counted: None,
             kinds: vec![0; self.cells()],
             held: None,

@@ -129,6 +129,7 @@ impl Definition {
         let moves: Vec<_> = self.moves().iter().map(|g| (g, action(&g.action))).collect();
         let free: Vec<_> = self.free().iter().map(|g| (g, action(&g.action))).collect();
         let spare: Vec<_> = self.spare().iter().map(|g| (g, action(&g.action))).collect();
+        let starts = self.starts().map(action);
         for (Generator { name, guard, .. }, action) in moves {
             reduced.add_guarded_move(name.clone(), action, &numbered(guard)?)?;
         }
@@ -142,6 +143,7 @@ impl Definition {
         let (cells, pieces): (Vec<u16>, Vec<u16>) = self.never().iter().copied().unzip();
         let never: Vec<_> = numbered(&cells)?.into_iter().zip(numbered(&pieces)?).collect();
         reduced.set_never(&never)?;
+        reduced.set_starts(starts)?;
         for remark in self.remarks() {
             reduced.add_remark(remark);
         }

@@ -1,8 +1,8 @@
 //! Fathom's own format, read and written. `docs/puzzles.md` describes the format field by field.
 
 use super::{Fault, Reason};
-use crate::Metric;
-use crate::definition::{Definition, Generator, Orbit, Piece};
+use crate::definition::{Definition, DefinitionError, Generator, Orbit, Piece};
+use crate::{Metric, Starts};
 use ::toml::Spanned;
 use fathom_algebra::OrientedPermutation;
 use serde::Deserialize;
@@ -58,6 +58,9 @@ struct Solved {
     labels: Option<Spanned<Vec<u16>>>,
     orientations: Option<Spanned<Vec<u16>>>,
     seen: Option<Spanned<Vec<u16>>>,
+    states: Option<Spanned<Vec<Spanned<String>>>>,
+    #[serde(default)]
+    by: Vec<Spanned<String>>,
 }
 
 /// Names and permutations, in the order of the file.
@@ -148,10 +151,14 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     if let Some(metric) = file.metric {
         puzzle.set_metric(metric);
     }
+    let mut starts = None;
     if let Some(solved) = file.solved {
         let at = solved.span().start;
         let has_labels = solved.get_ref().labels.is_some();
-        let pieces = pieces(&puzzle, solved.into_inner())?;
+        let mut solved = solved.into_inner();
+        let (states, by) = (solved.states.take(), std::mem::take(&mut solved.by));
+        let pieces = pieces(&puzzle, solved)?;
+        starts = Some((at, states, by));
         puzzle.set_solved(&pieces).map_err(|error| Fault::new(at, error))?;
         if has_labels {
             puzzle.set_written_labels(pieces.iter().map(|piece| piece.label.into()).collect());
@@ -172,6 +179,16 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         puzzle.set_never(&never).map_err(|error| Fault::new(at.start, error))?;
     }
     let orientation_counts = puzzle.orientation_counts();
+    if let Some((at, states, by)) = starts {
+        if let Some(states) = states.as_ref().filter(|states| states.get_ref().is_empty()) {
+            return Err(Fault::new(states.span().start, DefinitionError::NoStarts));
+        }
+        let states = states.map_or(Vec::new(), Spanned::into_inner);
+        let read = |cycles: &Spanned<String>| read_cycles(text, cycles, &orientation_counts);
+        let elements = |list: &[Spanned<String>]| list.iter().map(read).collect::<Result<Box<[_]>, _>>();
+        let starts = Starts { states: elements(&states)?, by: elements(&by)? };
+        puzzle.set_starts(starts).map_err(|error| Fault::new(at, error))?;
+    }
     for (name, action) in file.moves.0 {
         let at = name.span().start;
         let (action, guard) = read_action(text, action, &orientation_counts)?;
@@ -207,9 +224,16 @@ fn read_action(
         Action::Cycles(cycles) => (Spanned::new(span, cycles), None),
         Action::Guarded { cycles, guard } => (cycles, Some(guard)),
     };
-    let action = OrientedPermutation::parse(cycles.get_ref(), orientation_counts)
-        .map_err(|error| Fault::new(place_within(text, &cycles, error.at()), Reason::Cycles(error)))?;
-    Ok((action, guard))
+    Ok((read_cycles(text, &cycles, orientation_counts)?, guard))
+}
+
+fn read_cycles(
+    text: &str,
+    cycles: &Spanned<String>,
+    orientation_counts: &[u16],
+) -> Result<OrientedPermutation, Fault> {
+    OrientedPermutation::parse(cycles.get_ref(), orientation_counts)
+        .map_err(|error| Fault::new(place_within(text, cycles, error.at()), Reason::Cycles(error)))
 }
 
 /// Converts cells from files, numbered from 1, to cells numbered from 0.
@@ -236,7 +260,7 @@ fn place_within(text: &str, string: &Spanned<String>, offset: usize) -> usize {
 
 fn pieces(puzzle: &Definition, solved: Solved) -> Result<Vec<Piece>, Fault> {
     let mut pieces = puzzle.solved().to_vec();
-    let Solved { labels, orientations, seen } = solved;
+    let Solved { labels, orientations, seen, .. } = solved;
     set_all(&mut pieces, "labels", labels, |piece, label| piece.label = label)?;
     set_all(&mut pieces, "orientations", orientations, |piece, turn| piece.orientation = turn)?;
     set_all(&mut pieces, "seen", seen, |piece, seen| piece.seen = seen)?;
@@ -313,8 +337,11 @@ impl Definition {
                 }
             }
         }
-        if !self.is_plain() || self.solved().iter().any(|piece| piece.orientation != 0) {
+        let is_usual = self.is_plain() && self.solved().iter().all(|piece| piece.orientation == 0);
+        if !is_usual || !self.starts().are_solved_alone() {
             text.push_str("\n[solved]\n");
+        }
+        if !is_usual {
             let mut list = |name: &str, field: fn(&Piece) -> u16| {
                 let numbers: Vec<_> = self.solved().iter().map(|piece| field(piece).to_string()).collect();
                 writeln!(text, "{name} = [{}]", numbers.join(", ")).expect("writing to a string cannot fail");
@@ -322,6 +349,12 @@ impl Definition {
             list("labels", |piece| piece.label);
             list("orientations", |piece| piece.orientation);
             list("seen", |piece| piece.seen);
+        }
+        for (name, elements) in [("states", &self.starts().states), ("by", &self.starts().by)] {
+            if !elements.is_empty() {
+                let lines: String = elements.iter().map(|element| format!("    \"{element}\",\n")).collect();
+                write!(text, "{name} = [\n{lines}]\n").expect("writing to a string cannot fail");
+            }
         }
         text
     }

@@ -9,7 +9,7 @@ use super::{Placed, Problem, StateMap};
 use crate::Labels;
 use fathom_algebra::orbits::orbits;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling, Stabiliser, StabiliserChain};
-use fathom_puzzle::{Puzzle, PuzzleMove, PuzzleSpec};
+use fathom_puzzle::{Puzzle, PuzzleMove, PuzzleSpec, Starts};
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -145,6 +145,7 @@ impl Base {
             kinds: vec![0; kept.len()],
             has_all_symmetries: false,
             symmetries: vec![Relabelling::from_cells(Permutation::identity(kept.len()))],
+            starts: Starts::default(),
             held: None,
             facelets: None,
         };

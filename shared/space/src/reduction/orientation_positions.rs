@@ -7,7 +7,7 @@ use super::{Placed, Problem, StateMap};
 use crate::Labels;
 use fathom_algebra::permutation::gcd;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
-use fathom_puzzle::{Guard, Puzzle, PuzzleMove};
+use fathom_puzzle::{Guard, Puzzle, PuzzleMove, Starts};
 
 /// The cells of words, where some cells of the puzzle are rings.
 #[derive(Clone, Debug)]
@@ -143,6 +143,7 @@ impl OrientationPositions {
                 .map(|symmetry| self.relabelling(symmetry))
                 .collect(),
             has_all_symmetries: puzzle.has_all_symmetries,
+            starts: Starts::default(),
             held: None,
             facelets: None,
         }
