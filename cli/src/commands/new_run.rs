@@ -73,6 +73,9 @@ pub(crate) fn open_or_begin(
                     }
                 },
             };
+            if lists.replace_tiny_cosets(args, &space, &outline) {
+                return begin_lists(&path, spec, Some(space), args, (store, lists));
+            }
             let asked = require(&space, &outline, &path)?;
             let plan = planned(&spec, &space, || outline.exact(&space))?;
             let watched = match &args.watch_states {

@@ -1,6 +1,7 @@
 //! `fathom plan`.
 
 use crate::arguments::PlanArguments;
+use crate::commands::engine_choice::has_tiny_cosets;
 use crate::commands::plan_search::{planned, without_cosets};
 use anyhow::Result;
 use fathom_command::bad_input;
@@ -62,7 +63,11 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
             serde_json::to_string(&Planned { estimate: &estimate, notes, cluster: cluster.as_ref() })?
         }
         (false, None) => {
-            format!("{}\n{}", space_text(&estimate, &spec), one_text(&estimate, args.memory))
+            let lists = match has_tiny_cosets(space.states(), plan.shape.bits()) {
+                true => "\nengine: lists of states, which are faster than cosets as small as these",
+                false => "",
+            };
+            format!("{}\n{}{lists}", space_text(&estimate, &spec), one_text(&estimate, args.memory))
         }
         (false, Some(forecast)) => {
             format!("{}\n{}", space_text(&estimate, &spec), cluster_text(forecast))
