@@ -18,7 +18,8 @@ pub(crate) fn can_be_listed(error: &RunError) -> bool {
     use SpaceError::{GuardedOneWay, NotFree, TooManyLetters, Uncounted, UnknownGroup};
     match error {
         RunError::Puzzle(
-            SourceError::TooManyCells { .. } | SourceError::Definition(DefinitionError::OtherStarts(_)),
+            SourceError::TooManyCells { .. }
+            | SourceError::Definition(DefinitionError::OtherStarts(_) | DefinitionError::Asks(_)),
         ) => true,
         RunError::Space(error) => {
             matches!(

@@ -162,8 +162,11 @@ impl Symbols {
         (self.first[piece] + orientation % self.seen[piece]).into()
     }
 
-    /// Returns the symbols of all orientations of pieces that are like a piece.
-    fn range(&self, piece: usize) -> std::ops::Range<u64> {
+    /// Returns the symbols on a cell of all orientations of pieces that are like a piece; none if it never comes there.
+    fn range(&self, piece: usize, cell: usize) -> std::ops::Range<u64> {
+        if self.orbit_of[piece] != self.orbit_of[cell] {
+            return 0..0;
+        }
         let first = u64::from(self.first[piece]);
         first..first + u64::from(self.seen[piece])
     }
@@ -225,7 +228,7 @@ impl<K: Key> ListSpace<K> {
         };
         let guard = |&Guard { cell, piece, holds }: &Guard| PackedGuard {
             field: fields[usize::from(cell)],
-            symbols: symbols.range(piece.into()),
+            symbols: symbols.range(piece.into(), cell.into()),
             holds,
         };
         let packed = |m: &PuzzleMove| PackedMove {

@@ -31,6 +31,16 @@ pub struct Orbit {
     pub orientations: u16,
 }
 
+/// A condition for a move: a cell holds one of these pieces, or another piece with the label of one of them. Cells are
+/// numbered from 0, and a piece has the number of its home cell.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ask {
+    /// The cell, which the move may move.
+    pub cell: u16,
+    /// The pieces.
+    pub pieces: Box<[u16]>,
+}
+
 /// A named generator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Generator {
@@ -42,6 +52,8 @@ pub struct Generator {
     /// that belongs there when solved. The cells are numbered from 0, in increasing order, and the action
     /// moves none of them. Empty if the generator can always be applied.
     pub guard: Box<[u16]>,
+    /// Further conditions, on any cells, in increasing order.
+    pub asks: Box<[Ask]>,
 }
 
 /// The piece on a cell when the puzzle is solved.
@@ -219,6 +231,61 @@ impl Definition {
         Ok(())
     }
 
+    /// Adds a generator as [`Definition::add_guarded_move`] does, which can be applied only while all conditions of `asks`
+    /// hold as well. The states of such a puzzle can only be listed.
+    ///
+    /// # Errors
+    /// As [`Definition::add_guarded_move`], and if a cell or a piece of a condition does not exist, the pieces are of
+    /// another orbit than the cell, or conditions exclude each other.
+    pub fn add_asking_move(
+        &mut self,
+        name: impl Into<String>,
+        action: OrientedPermutation,
+        guard: &[u16],
+        asks: Box<[Ask]>,
+    ) -> Result<(), DefinitionError> {
+        let name = name.into();
+        for Ask { cell, pieces } in &asks {
+            for place in pieces.iter().chain([cell]) {
+                let number = usize::from(*place) + 1;
+                if number > self.cells() {
+                    return Err(DefinitionError::GuardCell { name, cell: number, cells: self.cells() });
+                }
+            }
+            let other =
+                |piece: &&u16| self.orbit_of[usize::from(**piece)] != self.orbit_of[usize::from(*cell)];
+            if let Some(piece) = pieces.iter().find(other) {
+                let (cell, piece) = (usize::from(*cell) + 1, usize::from(*piece) + 1);
+                return Err(DefinitionError::AsksOtherOrbit { name, cell, piece });
+            }
+        }
+        let label = |piece: &u16| self.solved[usize::from(*piece)].label;
+        let mut left: HashMap<u16, HashSet<u16>> = guard
+            .iter()
+            .filter(|&&cell| usize::from(cell) < self.cells())
+            .map(|cell| (*cell, HashSet::from([label(cell)])))
+            .collect();
+        for Ask { cell, pieces } in &asks {
+            let labels: HashSet<u16> = pieces.iter().map(label).collect();
+            let left = left.entry(*cell).or_insert_with(|| labels.clone());
+            left.retain(|label| labels.contains(label));
+            if left.is_empty() {
+                return Err(DefinitionError::AsksContradict { name, cell: usize::from(*cell) + 1 });
+            }
+        }
+        self.add_guarded_move(name, action, guard)?;
+        let sorted = |pieces: &[u16]| pieces.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let asks: BTreeSet<Ask> =
+            asks.iter().map(|Ask { cell, pieces }| Ask { cell: *cell, pieces: sorted(pieces) }).collect();
+        self.moves.last_mut().expect("a move was added").asks = asks.into_iter().collect();
+        Ok(())
+    }
+
+    /// Returns whether some moves ask for pieces on any cells.
+    pub fn has_asks(&self) -> bool {
+        self.moves.iter().any(|generator| !generator.asks.is_empty())
+    }
+
     /// Adds a free move: a generator that costs nothing.
     ///
     /// # Errors
@@ -372,14 +439,15 @@ impl Definition {
         &self.starts
     }
 
-    /// Checks that distances are counted from the solved state alone.
+    /// Checks that distances are counted from the solved state alone, and that no move asks for pieces on any cells.
     ///
     /// # Errors
-    /// [`DefinitionError::OtherStarts`] if they are not.
-    pub fn require_one_start(&self) -> Result<(), DefinitionError> {
-        match self.starts.are_solved_alone() {
-            true => Ok(()),
-            false => Err(DefinitionError::OtherStarts(self.name.clone())),
+    /// [`DefinitionError::OtherStarts`] or [`DefinitionError::Asks`] if it is not so.
+    pub fn require_not_listed(&self) -> Result<(), DefinitionError> {
+        match (self.starts.are_solved_alone(), self.has_asks()) {
+            (true, false) => Ok(()),
+            (false, _) => Err(DefinitionError::OtherStarts(self.name.clone())),
+            (true, true) => Err(DefinitionError::Asks(self.name.clone())),
         }
     }
 
@@ -392,9 +460,9 @@ impl Definition {
     ///
     /// # Errors
     /// [`DefinitionError::NoMoves`] if there are no moves, or [`DefinitionError::AlwaysFree`] if there are
-    /// both limits on states and free moves.
+    /// both limits on states, or moves that ask for pieces on any cells, and free moves.
     pub fn validated(self) -> Result<Self, DefinitionError> {
-        match (self.moves.is_empty(), !self.is_limited() || self.free.is_empty()) {
+        match (self.moves.is_empty(), !(self.is_limited() || self.has_asks()) || self.free.is_empty()) {
             (true, _) => Err(DefinitionError::NoMoves),
             (_, false) => Err(DefinitionError::AlwaysFree),
             _ => Ok(self),
@@ -524,7 +592,8 @@ impl Definition {
 
     /// Returns whether some moves are possible only in some states.
     pub fn is_guarded(&self) -> bool {
-        self.is_limited() || self.moves.iter().any(|generator| !generator.guard.is_empty())
+        let is_guarded = |generator: &Generator| !generator.guard.is_empty() || !generator.asks.is_empty();
+        self.is_limited() || self.moves.iter().any(is_guarded)
     }
 
     /// Returns whether states are limited, so that some states to which moves would lead are excluded.
@@ -574,7 +643,7 @@ impl Definition {
             return Err(DefinitionError::TooManyMoves);
         }
         self.check_action(&name, &action)?;
-        Ok(Generator { name, action, guard: Box::default() })
+        Ok(Generator { name, action, guard: Box::default(), asks: Box::default() })
     }
 
     /// Checks that an action fits the orbits. Errors call it `name`.

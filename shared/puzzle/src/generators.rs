@@ -2,7 +2,7 @@
 //! by name.
 
 use crate::Metric;
-use crate::definition::{Definition, DefinitionError, Generator};
+use crate::definition::{Ask, Definition, DefinitionError, Generator};
 use fathom_algebra::{OrientedPermutation, expression, power_name};
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
@@ -60,7 +60,8 @@ impl Definition {
     ///
     /// None of them is the identity and no two are equal: a listed generator keeps its name, and a power that
     /// equals an earlier generator is omitted. The powers of a guarded generator have the same guard: the
-    /// generator does not move those cells, so it can be applied again.
+    /// generator does not move those cells, so it can be applied again. What else a generator asks for must hold before
+    /// each application.
     ///
     /// # Errors
     /// [`DefinitionError::TooManyMoves`] if there would be more than [`Definition::MAX_MOVES`];
@@ -175,18 +176,18 @@ fn expand_metric(
     metric: Metric,
     named: &[&Generator],
 ) -> Result<Vec<Generator>, DefinitionError> {
-    let mut seen: HashSet<(OrientedPermutation, Box<[u16]>)> = HashSet::new();
+    let mut seen: HashSet<(OrientedPermutation, Box<[u16]>, Box<[Ask]>)> = HashSet::new();
     let mut made: Vec<Generator> = Vec::new();
-    let mut add = |name: String, action: OrientedPermutation, guard: &[u16]| {
-        if action.is_identity() || !seen.insert((action.clone(), guard.into())) {
+    let mut add = |name: String, action: OrientedPermutation, guard: &[u16], asks: Box<[Ask]>| {
+        if action.is_identity() || !seen.insert((action.clone(), guard.into(), asks.clone())) {
             return Ok(());
         }
-        made.push(Generator { name, action, guard: guard.into() });
+        made.push(Generator { name, action, guard: guard.into(), asks });
         if made.len() > Definition::MAX_MOVES { Err(DefinitionError::TooManyMoves) } else { Ok(()) }
     };
     for generator in listed {
         let guard = &generator.guard;
-        add(generator.name.clone(), generator.action.clone(), guard)?;
+        add(generator.name.clone(), generator.action.clone(), guard, generator.asks.clone())?;
         let order = generator.action.order().filter(|&order| order <= i64::MAX as u64);
         let exponents = match (metric, order) {
             (Metric::Given | Metric::Face | Metric::Twist, _) => 0..0,
@@ -200,12 +201,15 @@ fn expand_metric(
         let mut power = generator.action.clone();
         for exponent in exponents {
             power = if exponent < 0 { generator.action.inverse() } else { power.then(&generator.action) };
+            let applied = exponent;
             let exponent = match order {
                 // The name uses the shorter direction, forwards if both are equally long: R2, not R2'.
                 Some(order) if exponent > 0 && 2 * exponent > order as i64 => exponent - order as i64,
                 _ => exponent,
             };
-            let is_listed = |other: &&&Generator| other.action == power && other.guard == *guard;
+            let asks = asks_of_power(generator, applied);
+            let is_listed =
+                |other: &&&Generator| other.action == power && other.guard == *guard && other.asks == asks;
             let usual = power_name(&generator.name, exponent, std::iter::empty());
             let name = match listed.iter().find(is_listed) {
                 Some(other) => other.name.clone(),
@@ -213,10 +217,24 @@ fn expand_metric(
                 None if named.iter().any(|other| is_listed(&other) && other.name == usual) => usual,
                 None => power_name(&generator.name, exponent, named.iter().map(|other| &*other.name)),
             };
-            add(name, power.clone(), guard)?;
+            add(name, power.clone(), guard, asks)?;
         }
     }
     Ok(made)
+}
+
+/// Returns what a generator asks for that is applied some times, or whose inverse is: the conditions before each
+/// application, as conditions before the first. They are in increasing order, and none occurs twice.
+fn asks_of_power(generator: &Generator, exponent: i64) -> Box<[Ask]> {
+    // Before application i, what was on a cell at first is i applications further. An inverse ends where the generator
+    // begins.
+    let applications = if exponent < 0 { exponent..0 } else { 0..exponent };
+    let before = |times: i64| {
+        let back = generator.action.cells().power(-times);
+        let moved = move |ask: &Ask| Ask { cell: back.apply(ask.cell.into()) as u16, ..ask.clone() };
+        generator.asks.iter().map(moved)
+    };
+    applications.flat_map(before).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 #[cfg(test)]

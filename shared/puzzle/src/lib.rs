@@ -34,7 +34,7 @@ mod up_to_free_moves;
 
 pub use board::{Board, BoardError, Line};
 pub use definition::held_by;
-pub use definition::{Definition, DefinitionError, Generator, Groupoid, Orbit, Piece, Shapes};
+pub use definition::{Ask, Definition, DefinitionError, Generator, Groupoid, Orbit, Piece, Shapes};
 pub use facelets::Facelets;
 pub use family::square1::SquareOneShapes;
 pub use family::{Family, FamilyError, InHand, families};

@@ -157,8 +157,8 @@ impl PuzzleSpec {
         let name = format!("{}{free}-{}", whole.name(), words.join("-"));
         let mut some = Definition::new(name, whole.orbits().to_vec())?;
         some.set_solved(whole.solved())?;
-        for Generator { name, action, guard } in chosen {
-            some.add_guarded_move(name, action, &guard)?;
+        for Generator { name, action, guard, asks } in chosen {
+            some.add_asking_move(name, action, &guard, asks)?;
         }
         for Generator { name, action, .. } in whole.free() {
             some.add_free(name.clone(), action.clone())?;

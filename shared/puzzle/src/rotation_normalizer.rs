@@ -83,7 +83,12 @@ impl Definition {
         let (x, y) = (free("x")?, free("y")?);
         let z = x.action.then(&y.action).then(&x.action.inverse());
         let is_taken = named.any(|generator| generator.name == "z");
-        (!is_taken).then(|| Generator { name: "z".into(), action: z, guard: Box::default() })
+        (!is_taken).then(|| Generator {
+            name: "z".into(),
+            action: z,
+            guard: Box::default(),
+            asks: Box::default(),
+        })
     }
 }
 

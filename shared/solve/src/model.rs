@@ -69,7 +69,7 @@ impl SolveModel {
     pub fn new(question: &SpaceSpec) -> Result<Self, ModelError> {
         let source = question.source.clone();
         let mut definition = source.definition(question.metric)?;
-        definition.require_one_start()?;
+        definition.require_not_listed()?;
         // Reject whatever a search rejects.
         definition.generators(definition.metric())?;
         // Pieces of different orbits never share cells, whatever their labels.

@@ -190,7 +190,7 @@ impl SolveModel {
         let turns = turns.map_err(|error| self.refused(error))?;
         let mut steps = Vec::new();
         for Turn { generator, exponent } in turns.unwrap_or_default().0 {
-            let (Generator { name, action, guard }, role) = &known[generator];
+            let (Generator { name, action, guard, .. }, role) = &known[generator];
             let whole = action.power(exponent);
             let (single, times) = match self.generators.iter().any(|other| other.action == whole) {
                 true => (whole, 1),

@@ -201,6 +201,107 @@ fn distances_from_sets_match_plain_search() {
     }
 }
 
+/// Random moves that ask for pieces on any cells, also on those that they move, in all metrics. A power is possible if
+/// each application is, an inverse if it ends where its move can begin.
+#[test]
+fn guards_on_any_cells_match_plain_search() {
+    let mut random = fastrand::Rng::with_seed(57);
+    let (mut limited, mut two_way) = (0, 0);
+    for number in 0..90 {
+        let cells = random.usize(3..7);
+        let labels: Vec<usize> = (0..cells).map(|_| random.usize(0..cells)).collect();
+        let metric = ["given", "single", "multi"][number % 3];
+        let mut text = format!(
+            "name = \"asking-{number}\"\nmetric = \"{metric}\"\ndegree = {cells}\n[solved]\nlabels = {labels:?}\n[moves]\n"
+        );
+        let mut moves = Vec::new();
+        for name in 0..2 {
+            let mut images: Vec<usize> = (0..cells).collect();
+            random.shuffle(&mut images);
+            let cell = random.usize(0..cells);
+            let asked: Vec<usize> = (0..cells).filter(|_| random.u8(0..3) > 0).collect();
+            if asked.is_empty() || images.iter().enumerate().all(|(from, &to)| from == to) {
+                continue;
+            }
+            let pieces: Vec<usize> = asked.iter().map(|piece| piece + 1).collect();
+            text += &format!(
+                "m{name} = {{ cycles = \"{}\", guard = [{{ cell = {}, pieces = {pieces:?} }}] }}\n",
+                cycles(&images),
+                cell + 1
+            );
+            let asked: HashSet<usize> = asked.iter().map(|&piece| labels[piece]).collect();
+            moves.push((images, cell, asked));
+        }
+        if moves.is_empty() {
+            continue;
+        }
+        let mut layer = HashSet::from([labels.clone()]);
+        let (mut seen, mut counts) = (layer.clone(), Vec::new());
+        while !layer.is_empty() {
+            counts.push(layer.len() as u64);
+            let mut next = HashSet::new();
+            for word in &layer {
+                for (images, cell, asked) in &moves {
+                    let allows = |word: &Vec<usize>| asked.contains(&word[*cell]);
+                    let mut powers = vec![word.clone()];
+                    let most = if metric == "multi" { 1000 } else { 1 };
+                    while powers.len() <= most && allows(powers.last().unwrap()) {
+                        let image = after(powers.last().unwrap(), images);
+                        if image == *word {
+                            break;
+                        }
+                        powers.push(image);
+                    }
+                    next.extend(powers.into_iter().skip(1));
+                    let mut back: Vec<usize> = vec![0; cells];
+                    images.iter().enumerate().for_each(|(from, &to)| back[to] = from);
+                    let source = after(word, &back);
+                    if metric == "single" && allows(&source) {
+                        next.insert(source);
+                    }
+                }
+            }
+            layer = next.into_iter().filter(|word| seen.insert(word.clone())).collect();
+        }
+        let directory = tempdir().unwrap();
+        let path = directory.path().join("puzzle.toml");
+        fs::write(&path, &text).unwrap();
+        let space = spec(path.to_str().unwrap(), None, None);
+        let found = listed(&space, &directory.path().join("run"));
+        assert_eq!(found.counts, counts, "{text}");
+        assert_eq!(
+            RunDirectory::open_for_reading(&directory.path().join("run")).unwrap().manifest.spec,
+            space
+        );
+        limited += u32::from(counts.len() > 2);
+        two_way += u32::from(found.inverse_closed);
+    }
+    assert!(limited > 30 && two_way > 20, "{limited} {two_way}");
+}
+
+#[test]
+fn bad_guards_are_refused() {
+    let directory = tempdir().unwrap();
+    for (guard, more, why) in [
+        ("[{ cell = 9, pieces = [1] }]", "", "cell 9 in the guard is not between 1 and 4"),
+        ("[{ cell = 1, pieces = [3] }]", "", "asks cell 1 for piece 3, which belongs to another orbit"),
+        ("[{ cell = 1, pieces = [] }]", "", "can never be met: it asks cell 1"),
+        ("[{ cell = 1, pieces = [1] }, { cell = 1, pieces = [2] }]", "", "can never be met: it asks cell 1"),
+        ("[{ cell = 1, pieces = [1], piece = 2 }]", "", "unknown field `piece`"),
+        ("[{ cell = 1, pieces = [1] }]", "[free]\nf = \"(3,4)\"\n", "cannot be combined with free moves"),
+    ] {
+        let orbits = "orbits = [{ name = \"a\", cells = 2 }, { name = \"b\", cells = 2 }]";
+        let text = format!(
+            "name = \"bad\"\n{orbits}\n[moves]\nm = {{ cycles = \"(1,2)(3,4)\", guard = {guard} }}\n{more}"
+        );
+        fs::write(directory.path().join("bad.toml"), text).unwrap();
+        let output = fathom().current_dir(directory.path()).args(["run", "bad.toml"]).output().unwrap();
+        let (_, error) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(why), "{error}");
+    }
+}
+
 /// Distances from a set that some moves of a group reach are distances between cosets: each coset of the 2x2x2 by
 /// U and R has 29,160 states (OEIS has this order; it is 120 * 243), and every state looks the same from its coset.
 #[test]
@@ -214,7 +315,7 @@ fn distances_from_a_subgroup_are_those_of_cosets() {
     assert_eq!((counts[0], counts.iter().sum::<u64>()), (29_160, 3_674_160));
     assert!(counts.iter().all(|count| count % 29_160 == 0), "{counts:?}");
     assert_eq!((found["starts"].as_u64(), found["complete"].as_bool()), (Some(29_160), Some(true)));
-    let (report, _) = texts(&fathom().args(["report", path.to_str().unwrap()]).output().unwrap());
+    let (report, _) = texts(&fathom().args(["resume", path.to_str().unwrap(), "-q"]).output().unwrap());
     assert!(!report.contains("God's number") && report.contains("largest distance"), "{report}");
     assert!(report.contains("note: distances are from 29,160 start states"), "{report}");
 }

@@ -131,13 +131,40 @@ pub enum DefinitionError {
     },
     /// States are limited and there are free moves: of the representations of one state, some would satisfy
     /// the limits and others would not.
-    #[error("limits on states ('always', 'never') cannot be combined with free moves")]
+    #[error(
+        "limits on states ('always', 'never') and guards that name pieces cannot be combined with free moves"
+    )]
     AlwaysFree,
     /// Distances are not from the solved state alone.
     #[error(
         "{0} has other start states than the solved one, so its states can only be listed: use 'fathom run' without workers"
     )]
     OtherStarts(String),
+    /// Some moves ask for pieces on any cells.
+    #[error(
+        "{0} has moves with guards that name pieces, so its states can only be listed: use 'fathom run' without workers"
+    )]
+    Asks(String),
+    /// A guard names a piece that is never on the cell.
+    #[error("the guard of {name} asks cell {cell} for piece {piece}, which belongs to another orbit")]
+    AsksOtherOrbit {
+        /// The generator.
+        name: String,
+        /// The cell, from 1.
+        cell: usize,
+        /// The piece, from 1.
+        piece: usize,
+    },
+    /// A guard asks a cell for no piece, or for pieces that exclude each other.
+    #[error(
+        "the guard of {name} can never be met: it asks cell {cell} for pieces that exclude each other, or for none"
+    )]
+    AsksContradict {
+        /// The generator.
+        name: String,
+        /// The cell, from 1.
+        cell: usize,
+    },
     /// The set of starts has no state.
     #[error("there are no start states: give at least one")]
     NoStarts,

@@ -211,7 +211,8 @@ mod tests {
             let mut puzzle = Definition::new("two", vec![orbit]).unwrap();
             puzzle.set_solved(&[Piece { label: 0, orientation: 0, seen }; 2]).unwrap();
             let stay = OrientedPermutation::identity(vec![2; 2]);
-            let guarded = Generator { name: "R".into(), action: stay, guard: [0, 1].into() };
+            let guarded =
+                Generator { name: "R".into(), action: stay, guard: [0, 1].into(), asks: Box::default() };
             assert_eq!(puzzle.with_exchanged_guards(&guarded, &swap(0)).len(), equivalent, "{seen}");
         }
     }

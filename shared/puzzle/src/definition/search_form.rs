@@ -1,7 +1,7 @@
 //! A definition in the form that the engine searches: without invisible orientations, with free moves
 //! combined into the moves, and with its symmetries.
 
-use super::{Definition, DefinitionError, Groupoid};
+use super::{Ask, Definition, DefinitionError, Groupoid};
 use crate::puzzle::Counted;
 use crate::up_to_free_moves::UpToFree;
 use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
@@ -38,10 +38,10 @@ impl Definition {
     ///
     /// # Errors
     /// [`DefinitionError`] if the metric has too many moves, if the free moves generate a group of more
-    /// than [`Definition::MAX_FREE`] elements, if there are both limits on states and free moves, or if other
-    /// states than the solved one are starts.
+    /// than [`Definition::MAX_FREE`] elements, if there are both limits on states and free moves, or
+    /// as [`Definition::require_not_listed`].
     pub fn puzzle(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
-        self.require_one_start()?;
+        self.require_not_listed()?;
         let orientation_counts = self.visible_orientation_counts();
         let generators = self.seen(&self.generators(metric)?, &orientation_counts);
         let mut puzzle = self.counted(self.of_generators(&generators, &orientation_counts)?);
@@ -72,7 +72,7 @@ impl Definition {
     /// # Errors
     /// The errors of [`Definition::puzzle`].
     pub fn unsearched(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
-        self.require_one_start()?;
+        self.require_not_listed()?;
         Ok(self.counted(self.moves_alone(metric)?))
     }
 
@@ -111,8 +111,8 @@ impl Definition {
             name: self.name.clone(),
             cells: self.cells(),
             seen: self.solved.iter().map(|piece| piece.seen).collect(),
-            moves: free.before(generators)?,
-            incoming_moves: free.behind(generators, &self.solved_labels())?,
+            moves: free.before(generators, |m| self.asked(m))?,
+            incoming_moves: free.behind(generators, &self.solved_labels(), |m| self.asked(m))?,
             symmetries: vec![Relabelling::from_action(&free.elements[0])],
             has_all_symmetries: false,
             free: free.elements,
@@ -127,6 +127,19 @@ impl Definition {
             m.guard = self.limited(m);
         }
         Ok(puzzle)
+    }
+
+    /// Returns the conditions of the `asks` of a generator: a cell holds none of the pieces that it is not asked for.
+    fn asked(&self, generator: &Generator) -> Vec<Guard> {
+        let label = |piece: u16| self.solved[usize::from(piece)].label;
+        let guards = generator.asks.iter().flat_map(|Ask { cell, pieces }| {
+            let cell = *cell;
+            let labels: BTreeSet<u16> = pieces.iter().map(|&piece| label(piece)).collect();
+            let orbit = self.cells_of(self.orbit_of(cell.into())).map(|piece| piece as u16);
+            let others = orbit.filter(move |&piece| !labels.contains(&label(piece)));
+            others.map(move |piece| Guard { cell, piece, holds: false })
+        });
+        guards.collect()
     }
 
     /// Returns whether symmetries would take long to find, because there are many points. In a search they
@@ -293,7 +306,11 @@ impl FreeGroup {
 
     /// Returns the products of each free move followed by each move, keeping the first of those that differ
     /// only by a free move after the move.
-    fn before(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
+    fn before(
+        &self,
+        moves: &[Generator],
+        asked: impl Fn(&Generator) -> Vec<Guard>,
+    ) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_behind = |x: &OrientedPermutation, y: &OrientedPermutation| x.inverse().then(y);
         // Both start from the current state vector.
         let asks_alike = |_: &OrientedPermutation, x: &PuzzleMove, y: &PuzzleMove| x.guard == y.guard;
@@ -301,7 +318,7 @@ impl FreeGroup {
             let back = before.cells().inverse();
             let guard =
                 |&cell: &u16| Guard { cell: back.apply(cell.into()) as u16, piece: cell, holds: true };
-            let guard = m.guard.iter().map(guard).collect();
+            let guard = m.guard.iter().map(guard).chain(asked(m)).collect();
             PuzzleMove { name: format!("{name}{}", m.name), action: before.then(&m.action), guard }
         })
     }
@@ -309,7 +326,12 @@ impl FreeGroup {
     /// Returns the products of each move followed by each free move, keeping the first of those that differ
     /// only by a free move before the move, and are possible in the same states. `labels` are those of the
     /// pieces, to which guards refer.
-    fn behind(&self, moves: &[Generator], labels: &[u16]) -> Result<Vec<PuzzleMove>, DefinitionError> {
+    fn behind(
+        &self,
+        moves: &[Generator],
+        labels: &[u16],
+        further: impl Fn(&Generator) -> Vec<Guard>,
+    ) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_before = |x: &OrientedPermutation, y: &OrientedPermutation| y.then(&x.inverse());
         let asked = |guard: &[Guard], to: &dyn Fn(u16) -> u16| -> BTreeSet<(u16, u16)> {
             guard.iter().map(|asked| (to(asked.cell), labels[usize::from(asked.piece)])).collect()
@@ -321,7 +343,8 @@ impl FreeGroup {
             asked(&x.guard, &|cell| cell) == asked(&y.guard, &carried)
         };
         self.distinct(moves, (differ_before, asks_alike), OrientedPermutation::inverse, |behind, m, name| {
-            let guard = m.guard.iter().map(|&cell| Guard { cell, piece: cell, holds: true }).collect();
+            let guard = m.guard.iter().map(|&cell| Guard { cell, piece: cell, holds: true });
+            let guard = guard.chain(further(m)).collect();
             let name = format!("{} {name}", m.name).trim_end().to_owned();
             PuzzleMove { name, action: m.action.then(behind), guard }
         })

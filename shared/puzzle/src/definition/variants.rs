@@ -1,7 +1,7 @@
 //! Variants of definitions: with all pieces distinguished, without some orbits, and without some
 //! orientations.
 
-use super::{Definition, DefinitionError, Generator, Piece};
+use super::{Ask, Definition, DefinitionError, Generator, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
 use std::collections::{HashMap, HashSet};
 
@@ -51,7 +51,8 @@ impl Definition {
     }
 
     /// Checks that other labels of the pieces, given by cell, do not change the meaning of guards and limits:
-    /// pieces with a label to which these refer must keep a common label.
+    /// pieces with a label to which these refer must keep a common label, and if guards name pieces, pieces with different
+    /// labels must keep different ones.
     ///
     /// # Errors
     /// [`DefinitionError::Guarded`] if such pieces get different labels.
@@ -62,7 +63,14 @@ impl Definition {
             let mut alike = (0..self.cells() as u16).filter(|&cell| label(cell) == label(asked));
             alike.all(|cell| labels[usize::from(cell)] == labels[usize::from(asked)])
         };
-        match guards.chain(self.always()).all(is_kept) {
+        let all = 0..self.cells() as u16;
+        let is_told_apart = |one: u16| {
+            let others = 0..self.cells() as u16;
+            let alike = |other: u16| labels[usize::from(one)] == labels[usize::from(other)];
+            others.into_iter().all(|other| !alike(other) || label(one) == label(other))
+        };
+        let asks_keep = !self.has_asks() || all.into_iter().all(|cell| is_kept(&cell) && is_told_apart(cell));
+        match asks_keep && guards.chain(self.always()).all(is_kept) {
             true => Ok(()),
             false => Err(DefinitionError::Guarded(self.name().into())),
         }
@@ -130,8 +138,12 @@ impl Definition {
         let free: Vec<_> = self.free().iter().map(|g| (g, action(&g.action))).collect();
         let spare: Vec<_> = self.spare().iter().map(|g| (g, action(&g.action))).collect();
         let starts = self.starts().map(action);
-        for (Generator { name, guard, .. }, action) in moves {
-            reduced.add_guarded_move(name.clone(), action, &numbered(guard)?)?;
+        for (Generator { name, guard, asks, .. }, action) in moves {
+            let asked = |Ask { cell, pieces }: &Ask| {
+                Ok(Ask { cell: numbered(&[*cell])?[0], pieces: numbered(pieces)?.into() })
+            };
+            let asks = asks.iter().map(asked).collect::<Result<_, DefinitionError>>()?;
+            reduced.add_asking_move(name.clone(), action, &numbered(guard)?, asks)?;
         }
         for (Generator { name, .. }, action) in free {
             reduced.add_free(name.clone(), action)?;
@@ -156,6 +168,9 @@ impl Definition {
     /// # Errors
     /// [`DefinitionError`] if the metric has too many moves, or there are too many free moves.
     pub fn is_closed_under_inverses(&self, metric: crate::Metric) -> Result<bool, DefinitionError> {
+        if self.has_asks() {
+            return Ok(self.moves_alone(metric)?.is_closed_under_inverses());
+        }
         let orientation_counts = self.visible_orientation_counts();
         let seen = |action: &OrientedPermutation| self.seen_action(action, &orientation_counts);
         let moves = self.generators(metric)?;

@@ -1,7 +1,7 @@
 //! Fathom's own format, read and written. `docs/puzzles.md` describes the format field by field.
 
 use super::{Fault, Reason};
-use crate::definition::{Definition, DefinitionError, Generator, Orbit, Piece};
+use crate::definition::{Ask, Definition, DefinitionError, Generator, Orbit, Piece};
 use crate::{Metric, Starts};
 use ::toml::Spanned;
 use fathom_algebra::OrientedPermutation;
@@ -26,15 +26,15 @@ struct File {
     solved: Option<Spanned<Solved>>,
     always: Option<Guard>,
     #[serde(default)]
-    never: Vec<Spanned<Never>>,
+    never: Vec<Spanned<Listed>>,
     #[serde(default)]
     notes: Vec<String>,
 }
 
-/// A cell, and pieces that are never allowed there.
+/// A cell, and pieces that are there, or never are.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Never {
+struct Listed {
     cell: u64,
     pieces: Vec<u64>,
 }
@@ -70,7 +70,36 @@ struct Table(Vec<(Spanned<String>, Spanned<Action>)>);
 /// A permutation in cycles, or a table of the permutation and its guard.
 enum Action {
     Cycles(String),
-    Guarded { cycles: Spanned<String>, guard: Guard },
+    Guarded { cycles: Spanned<String>, guard: Spanned<Vec<Condition>> },
+}
+
+/// A condition of a guard: a cell that holds its own piece, or a cell and the pieces that it may hold.
+enum Condition {
+    Cell(u64),
+    Pieces { cell: u64, pieces: Vec<u64> },
+}
+
+impl<'de> Deserialize<'de> for Condition {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NumberOrTable;
+        impl<'de> Visitor<'de> for NumberOrTable {
+            type Value = Condition;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a cell, or a table of 'cell' and 'pieces'")
+            }
+
+            fn visit_i64<E: Error>(self, cell: i64) -> Result<Condition, E> {
+                Ok(Condition::Cell(cell.try_into().unwrap_or(0)))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Condition, A::Error> {
+                let Listed { cell, pieces } = Listed::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Condition::Pieces { cell, pieces })
+            }
+        }
+        deserializer.deserialize_any(NumberOrTable)
+    }
 }
 
 impl<'de> Deserialize<'de> for Action {
@@ -79,7 +108,7 @@ impl<'de> Deserialize<'de> for Action {
         #[serde(deny_unknown_fields)]
         struct Guarded {
             cycles: Spanned<String>,
-            guard: Guard,
+            guard: Spanned<Vec<Condition>>,
         }
         struct StringOrTable;
         impl<'de> Visitor<'de> for StringOrTable {
@@ -172,7 +201,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     for listed in &file.never {
         let at = listed.span();
         let named = |numbers: Vec<u64>| Spanned::new(at.clone(), numbers);
-        let Never { cell, pieces } = listed.get_ref();
+        let Listed { cell, pieces } = listed.get_ref();
         let cell = cells(&named(vec![*cell]), "in 'never'", puzzle.cells())?[0];
         let pieces = cells(&named(pieces.clone()), "in 'never'", puzzle.cells())?;
         never.extend(pieces.into_iter().map(|piece| (cell, piece)));
@@ -192,8 +221,24 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     for (name, action) in file.moves.0 {
         let at = name.span().start;
         let (action, guard) = read_action(text, action, &orientation_counts)?;
-        let guard = guard.map_or(Ok(Vec::new()), |guard| cells(&guard, "in the guard", puzzle.cells()))?;
-        puzzle.add_guarded_move(name.into_inner(), action, &guard).map_err(|error| Fault::new(at, error))?;
+        let (mut guarded, mut asks) = (Vec::new(), Vec::new());
+        if let Some(guard) = guard {
+            let at = guard.span();
+            let numbered =
+                |numbers: Vec<u64>| cells(&Spanned::new(at.clone(), numbers), "in the guard", puzzle.cells());
+            for condition in guard.into_inner() {
+                match condition {
+                    Condition::Cell(cell) => guarded.extend(numbered(vec![cell])?),
+                    Condition::Pieces { cell, pieces } => {
+                        let (cell, pieces) = (numbered(vec![cell])?[0], numbered(pieces)?.into());
+                        asks.push(Ask { cell, pieces });
+                    }
+                }
+            }
+        }
+        puzzle
+            .add_asking_move(name.into_inner(), action, &guarded, asks.into())
+            .map_err(|error| Fault::new(at, error))?;
     }
     for (table, add) in [
         (file.free, Definition::add_free as fn(&mut Definition, String, OrientedPermutation) -> _),
@@ -218,7 +263,7 @@ fn read_action(
     text: &str,
     action: Spanned<Action>,
     orientation_counts: &[u16],
-) -> Result<(OrientedPermutation, Option<Guard>), Fault> {
+) -> Result<(OrientedPermutation, Option<Spanned<Vec<Condition>>>), Fault> {
     let span = action.span();
     let (cycles, guard) = match action.into_inner() {
         Action::Cycles(cycles) => (Spanned::new(span, cycles), None),
@@ -323,16 +368,21 @@ impl Definition {
             if !generators.is_empty() {
                 write!(text, "\n[{title}]\n").expect("writing to a string cannot fail");
             }
-            for Generator { name, action, guard } in generators {
+            for Generator { name, action, guard, asks } in generators {
                 let name = if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
                     name.clone()
                 } else {
                     quoted(name)
                 };
+                let asks = asks.iter().map(|Ask { cell, pieces }| {
+                    format!("{{ cell = {}, pieces = [{}] }}", cell + 1, from_one(pieces))
+                });
+                let guard: Vec<String> =
+                    guard.iter().map(|cell| (cell + 1).to_string()).chain(asks).collect();
                 if guard.is_empty() {
                     writeln!(text, "{name} = \"{action}\"").expect("writing to a string cannot fail");
                 } else {
-                    writeln!(text, "{name} = {{ cycles = \"{action}\", guard = [{}] }}", from_one(guard))
+                    writeln!(text, "{name} = {{ cycles = \"{action}\", guard = [{}] }}", guard.join(", "))
                         .expect("writing to a string cannot fail");
                 }
             }
