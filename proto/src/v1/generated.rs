@@ -199,6 +199,9 @@ pub struct TakeCommandsResponse {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Command {
+    /// The BLAKE3 hash of this message without this field, 32 bytes.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub digest: ::prost::bytes::Bytes,
     #[prost(oneof = "command::Kind", tags = "1, 2, 3, 4, 5, 6")]
     pub kind: ::core::option::Option<command::Kind>,
 }
@@ -300,6 +303,9 @@ pub struct ReportRequest {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReportResponse {
+    /// The BLAKE3 hash of this message without this field, 32 bytes. A report with another one is not read.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub digest: ::prost::bytes::Bytes,
     /// False if the session has ended, and the worker should register again.
     #[prost(bool, tag = "1")]
     pub known: bool,
