@@ -170,6 +170,7 @@ impl Served {
             Some(token) => access.requiring(token),
             None => access.clone(),
         };
+        let access = access.for_lease(args.lease);
         let commands = Commands::new(address, access.options());
         let at_work = RunPresence::begin(&run.path, "served", Some(&commands), None);
         // If another process locks run.db, or its disk is full, the run pauses instead of failing.
@@ -186,6 +187,7 @@ impl Served {
                 order => order.shards().iter().map(|shard| shard.0).collect(),
             },
         };
+            lease_ms: rules.lease.as_millis() as u64,
         let service = Service::new(handle.clone(), coordinator.geometry(), description, rules.heartbeat);
         let services = service.into_services(&access);
         let incoming = {
