@@ -26,7 +26,12 @@ fn unknown_failpoint_is_refused() {
         [(fathom(), &["verify", "nowhere"]), (fathom_worker(), &["verify", "--store", "nowhere"])];
     for (mut command, arguments) in commands {
         command.args(arguments);
-        for (text, says) in [("writing", "which is not POINT:N"), ("writting:1", "Points: committed, ")] {
+        for (text, says) in [
+            ("writing", "which is not POINT:N"),
+            ("writting:1", "Points: committed, "),
+            ("found:1", "no point \"found\" kills or stops a process. Points: committed, "),
+            ("writing:1:flip", "no point \"writing\" makes errors. Points: found"),
+        ] {
             let output = command.env("FATHOM_FAILPOINT", text).output().unwrap();
             let (_, err) = texts(&output);
             assert_eq!(output.status.code(), Some(2), "{err}");
@@ -167,11 +172,6 @@ impl HalfRun {
 
 const LAST_LAYER: &str = "layers/d005/s00000.layer";
 
-#[test]
-fn directory_of_another_run_is_refused() {
-    let half = HalfRun::new();
-    half.refuses(
-        &["run", "3x4", "--dir", "run"],
 /// Nothing is written through a symbolic link in a run's directory or in a worker's store.
 #[test]
 fn links_in_place_of_files_are_refused() {
@@ -212,6 +212,11 @@ fn links_in_place_of_files_are_refused() {
     assert_eq!(code, Some(0), "{err}");
 }
 
+#[test]
+fn directory_of_another_run_is_refused() {
+    let half = HalfRun::new();
+    half.refuses(
+        &["run", "3x4", "--dir", "run"],
         2,
         "run already contains the run 3x3-multi, not 3x4-multi. Choose another",
     );
