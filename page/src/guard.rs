@@ -49,7 +49,10 @@ pub(crate) enum Verdict {
 impl Guard {
     /// Decides on a request.
     pub(crate) fn judge<B>(&self, request: &Request<B>) -> Verdict {
-        let Some(host) = self.host(request.headers()) else {
+        // A request of a proxy names the host in its address, too.
+        let authority = request.uri().authority();
+        let is_foreign = authority.is_some_and(|authority| !self.is_own(authority.as_str()));
+        let Some(host) = self.host(request.headers()).filter(|_| !is_foreign) else {
             let said = if self.tls.is_some() { NOT_IN_CERTIFICATE } else { NOT_THIS_HOST };
             return Verdict::Answer(text(StatusCode::MISDIRECTED_REQUEST, said));
         };
@@ -75,13 +78,17 @@ impl Guard {
     fn host<'r>(&self, headers: &'r HeaderMap) -> Option<&'r str> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = hosts.next()?.to_str().ok()?;
-        let name = without_port(host)?;
-        let is_own = match (&self.tls, name.parse::<IpAddr>()) {
+        (self.is_own(host) && hosts.next().is_none()).then_some(host)
+    }
+
+    /// Returns whether `HOST` or `HOST:PORT` is this server.
+    fn is_own(&self, host: &str) -> bool {
+        let Some(name) = without_port(host) else { return false };
+        match (&self.tls, name.parse::<IpAddr>()) {
             (Some(tls), _) => tls.is_for(name),
             (None, Ok(address)) => address.to_canonical().is_loopback(),
             (None, Err(_)) => name.eq_ignore_ascii_case("localhost"),
-        };
-        (is_own && hosts.next().is_none()).then_some(host)
+        }
     }
 
     fn has_token(&self, headers: &HeaderMap, host: &str) -> bool {
@@ -219,6 +226,16 @@ mod tests {
         assert_eq!(status("/", &[("cookie", &cookie)]), 421, "no host");
         let two = [("host", "localhost:80"), ("host", "evil.example"), ("cookie", &cookie)];
         assert_eq!(status("/", &two), 421, "two hosts");
+        let own = [("host", "localhost:80"), ("cookie", &*cookie)];
+        for (uri, expected) in [
+            ("http://localhost:80/", 200),
+            ("http://127.0.0.1/", 200),
+            ("http://evil.example/", 421),
+            ("http://localhost@evil.example:80/", 421),
+            ("http://evil.example@localhost:80/", 421),
+        ] {
+            assert_eq!(status(uri, &own), expected, "{uri}");
+        }
     }
 
     #[test]

@@ -45,9 +45,15 @@ use rustls::{ClientConfig, ServerConfig};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The name in the certificates of a run, independent of the names of the hosts.
 pub const TLS_NAME: &str = "fathom";
+
+/// The time without data after which a connection is tested, unless the lease is short.
+const KEEPALIVE: Duration = Duration::from_secs(10);
+/// The shortest such time.
+const MIN_KEEPALIVE: Duration = Duration::from_millis(250);
 
 /// The credentials and limits of this process, for all of its listening sockets and outgoing calls.
 #[derive(Clone)]
@@ -65,6 +71,9 @@ pub struct Access {
     /// The name that the certificates of others must have.
     name: ServerName<'static>,
     insecure: bool,
+    /// After this time without data the other side of a connection is sent a ping, which it must answer within
+    /// the same time.
+    keepalive: Duration,
     /// The options that this was loaded from, in command line form.
     options: Arc<str>,
     /// The connections of callers.
@@ -123,10 +132,18 @@ impl Access {
             name: ServerName::try_from(name.to_owned())
                 .map_err(|_| bad_input!("--tls-name: {name:?} is not a valid host name"))?,
             insecure: asked.insecure,
+            keepalive: KEEPALIVE,
             options: asked.options().into(),
             connections: connections::Connections::default(),
             refusals: Arc::default(),
         })
+    }
+
+    /// Returns access for a process that counts as lost after `lease`: dead connections are noticed within
+    /// that time, if it is shorter than the usual 20 s.
+    #[must_use]
+    pub fn for_lease(&self, lease: Duration) -> Self {
+        Self { keepalive: (lease / 2).clamp(MIN_KEEPALIVE, KEEPALIVE), ..self.clone() }
     }
 
     /// Returns the options that other processes of the run need, in command line form, each preceded by a

@@ -71,8 +71,9 @@ pub enum Failure {
         /// What is wrong with it.
         message: String,
     },
-    /// The worker has no space for a file: its disk is full, or its quota is used up. Others do the task.
-    #[error("no free space to write a file: {0}")]
+    /// The worker has no space for a file: its disk is full, its quota is used up, or files may not be so large.
+    /// Others do the task.
+    #[error("cannot write a file: {0}")]
     DiskFull(String),
     /// Any other failure. The task is tried again a limited number of times.
     #[error("{0}")]

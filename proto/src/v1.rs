@@ -8,4 +8,4 @@
 include!("v1/generated.rs");
 
 /// The version of the protocol. A coordinator refuses workers of another version.
-pub const PROTOCOL_VERSION: u32 = 5;
+pub const PROTOCOL_VERSION: u32 = 6;

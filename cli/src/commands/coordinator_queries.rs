@@ -18,8 +18,6 @@ use tonic::{Code, Response, Status};
 
 /// The maximum size of a response in bytes. A list of files may have a million entries.
 const MAX_ANSWER_BYTES: usize = 256 << 20;
-/// The time limit for connecting to a worker.
-pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// The time limit for connecting to the coordinator, and for each of its answers.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -101,39 +99,6 @@ impl Coordinator {
     pub(crate) fn status(&mut self) -> Result<String> {
         let mut client = self.client.clone();
         Ok(self.answer(async move { client.get_status(v1::GetStatusRequest {}).await })?.json)
-    }
-}
-
-/// The file of a shard and the workers that hold it.
-#[derive(Clone, Debug)]
-pub(crate) struct KeptShard {
-    pub(crate) depth: u32,
-    pub(crate) shard: u32,
-    pub(crate) digest: Vec<u8>,
-    /// Addresses of workers.
-    pub(crate) holders: Vec<String>,
-}
-
-impl KeptShard {
-    /// Returns the shards of all kept layers, in the order of the list.
-    pub(crate) fn all(listed: &v1::ListFilesResponse) -> Vec<Self> {
-        let Some(holders) = &listed.holders else { return Vec::new() };
-        let of_layer = |layer: &v1::HeldLayer| {
-            let depth = layer.depth;
-            let kept = |(shard, of_shard): (u32, &v1::HeldShard)| {
-                let addresses = of_shard.holders.iter().filter_map(|&n| holders.addresses.get(n as usize));
-                let digest = of_shard.digest.to_vec();
-                Self { depth, shard, digest, holders: addresses.cloned().collect() }
-            };
-            (0..).zip(&layer.shards).map(kept).collect::<Vec<_>>()
-        };
-        holders.layers.iter().flat_map(of_layer).collect()
-    }
-
-    /// Returns the identifier of the file used in requests to workers.
-    pub(crate) fn stored_file(&self) -> v1::StoredFile {
-        let file = v1::File { depth: self.depth, shard: self.shard };
-        v1::StoredFile { file: Some(file), digest: self.digest.clone().into() }
     }
 }
 

@@ -170,12 +170,14 @@ impl Served {
             Some(token) => access.requiring(token),
             None => access.clone(),
         };
+        let access = access.for_lease(args.lease);
         let commands = Commands::new(address, access.options());
         let at_work = RunPresence::begin(&run.path, "served", Some(&commands), None);
         // If another process locks run.db, or its disk is full, the run pauses instead of failing.
         run.journal.wait_while_busy().context("cannot use run.db")?;
         order_shards(&mut run, &layers_at, is_local)?;
-        let (coordinator, handle) = Coordinator::new(run, &LocalDisk, rules, layers_at, commands)?;
+        let (coordinator, handle) =
+            Coordinator::new(run, &LocalDisk, rules, layers_at, (access.clone(), commands))?;
         let description = DescribeRunResponse {
             definition: definition.to_toml(),
             shared_store: shared_store.unwrap_or_default(),
@@ -185,6 +187,7 @@ impl Served {
                 order if order.is_by_number() => Vec::new(),
                 order => order.shards().iter().map(|shard| shard.0).collect(),
             },
+            lease_ms: rules.lease.as_millis() as u64,
         };
         let service = Service::new(handle.clone(), coordinator.geometry(), description, rules.heartbeat);
         let services = service.into_services(&access);

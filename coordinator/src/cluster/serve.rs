@@ -4,7 +4,8 @@
 //! through a channel, and each waits for its reply.
 
 use crate::cluster::damage_check::Checker;
-use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
+use crate::cluster::end_check::{EndCheck, LayerFiles, Row};
+use crate::cluster::event::{Effect, Ending, Event, Held, Holding, Millis, Note, NoteLevel, RequestId};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
 use crate::cluster::layer_remover::Retirer;
 use crate::cluster::page_view::{LayerProgress, News, ShardStory, View};
@@ -16,7 +17,8 @@ use crate::cluster::state::{Rules, State};
 use crate::cluster::suggested_commands::Commands;
 use crate::cluster::wait_log::{self, Waiting};
 use crate::cluster::{free_space, journal_tables, status};
-use anyhow::{Context, Result};
+use crate::far_layers::KeptShard;
+use anyhow::{Context, Result, anyhow};
 use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 use fathom_command::{failpoint, machine};
 use fathom_engine::commit::{Commit, commit_layer};
@@ -25,11 +27,12 @@ use fathom_engine::journal::{Files, LayerRow, LayersAt};
 use fathom_engine::run::{Depth, Geometry, Keep, ShardId, ShardOrder, ShardReport, Task};
 use fathom_engine::task::Store;
 use fathom_layer::{Digest, Disk};
+use fathom_proto::access::Access;
 use fathom_proto::{Done, Failure, Latencies, Outcome, StoredFile, WorkerId};
 use fathom_report::text::many;
 use rusqlite::Connection;
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -38,6 +41,9 @@ use tracing::{debug, info, warn};
 
 /// Interval of [`Event::Tick`].
 const TICK: Duration = Duration::from_millis(100);
+/// Time for which the loop waits for the check of the last layers before it turns to other events. Few checks take
+/// longer.
+const CHECK_WAIT: Duration = Duration::from_millis(200);
 /// Number of lines that a watcher of events may lag behind before lines are dropped.
 const EVENTS: usize = 1024;
 
@@ -55,7 +61,15 @@ pub struct Coordinator<'d> {
     /// Checks files in that store that workers have reported as damaged.
     checker: Option<Checker>,
     state: State,
+    /// The effects that were not carried out yet: they wait while the last layers are checked.
+    effects: VecDeque<Effect>,
+    /// The check of the last layers, while it is under way.
+    end_check: Option<EndCheck>,
+    /// The credentials for calls to workers.
+    access: Access,
     messages: Receiver<Message>,
+    /// Questions that arrived during the check, when the journal is behind the decisions.
+    questions: VecDeque<Message>,
     events: broadcast::Sender<String>,
     requests: HashMap<RequestId, oneshot::Sender<Answer>>,
     addresses: Arc<BTreeMap<WorkerId, String>>,
@@ -74,7 +88,7 @@ pub struct Coordinator<'d> {
 }
 
 impl<'d> Coordinator<'d> {
-    /// Continues a run from its journal, and starts a new epoch.
+    /// Continues a run from its journal, and starts a new epoch. `access` is for calls to workers.
     ///
     /// # Errors
     /// If the run does not pass its checks, or the journal or the store cannot be read or written.
@@ -83,7 +97,7 @@ impl<'d> Coordinator<'d> {
         disk: &'d dyn Disk,
         mut rules: Rules,
         layers_at: LayersAt,
-        commands: Commands,
+        (access, commands): (Access, Commands),
     ) -> Result<(Self, CoordinatorHandle)> {
         let (space, colouring) = run.manifest.open()?;
         let geometry = Geometry::new(&run.manifest, &space, &colouring)?;
@@ -133,7 +147,11 @@ impl<'d> Coordinator<'d> {
             retirer: None,
             checker: None,
             state,
+            effects: VecDeque::new(),
+            end_check: None,
+            access,
             messages,
+            questions: VecDeque::new(),
             events,
             requests: HashMap::new(),
             addresses: Arc::new(addresses),
@@ -238,7 +256,7 @@ impl<'d> Coordinator<'d> {
             self.is_ending.store(self.state.ending().is_some(), Ordering::Relaxed);
             self.tell_of_waits();
             let left = TICK.saturating_sub(ticked.elapsed());
-            let event = match self.messages.recv_timeout(left) {
+            let event = match self.message(left) {
                 Ok(Message::Ask(event, sender)) => {
                     self.asked += 1;
                     let request = RequestId(self.asked);
@@ -281,6 +299,8 @@ impl<'d> Coordinator<'d> {
                     let _ = sender.send(ShardStory::new(&self.state, shard, self.now()));
                     continue;
                 }
+                // As if this process had been killed before the last layer was committed.
+                Ok(Message::Terminate) if self.end_check.is_some() => return self.ended(Ending::Terminated),
                 Ok(Message::Terminate) => Event::Terminate,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => Event::Terminate,
@@ -294,8 +314,24 @@ impl<'d> Coordinator<'d> {
     /// Applies an event, and carries out the effects. Returns how the run ended, if it has.
     fn happened(&mut self, event: Event) -> Result<Option<Ending>> {
         let now = self.now();
-        let effects = self.state.apply(now, event);
-        self.carry_out_all(effects)
+        self.effects.extend(self.state.apply(now, event));
+        self.carry_out_all()
+    }
+
+    /// Waits for a message. Questions wait while the last layers are checked.
+    fn message(&mut self, wait: Duration) -> Result<Message, RecvTimeoutError> {
+        let is_checking = self.end_check.is_some();
+        if let Some(question) = self.questions.pop_front_if(|_| !is_checking) {
+            return Ok(question);
+        }
+        match self.messages.recv_timeout(wait)? {
+            message @ (Message::Ask(..) | Message::Terminate) => Ok(message),
+            question if is_checking => {
+                self.questions.push_back(question);
+                Err(RecvTimeoutError::Timeout)
+            }
+            question => Ok(question),
+        }
     }
 
     /// Returns the files that a report calls damaged.
@@ -376,8 +412,14 @@ impl<'d> Coordinator<'d> {
         Ok(())
     }
 
-    fn carry_out_all(&mut self, effects: Vec<Effect>) -> Result<Option<Ending>> {
-        for effect in effects {
+    fn carry_out_all(&mut self) -> Result<Option<Ending>> {
+        while let Some(effect) = self.effects.pop_front() {
+            if let Effect::Commit(reports, ..) = &effect
+                && !self.may_commit(reports)?
+            {
+                self.effects.push_front(effect);
+                return Ok(None);
+            }
             if let Some(ending) = self.carry_out(effect)? {
                 return Ok(Some(ending));
             }
@@ -399,6 +441,93 @@ impl<'d> Coordinator<'d> {
             }
             None => {}
         }
+    }
+
+    /// Checks states of the last layers before the last one is committed. Returns whether the layer may be
+    /// committed now; otherwise the check is under way.
+    ///
+    /// # Errors
+    /// If a state contradicts the moves.
+    fn may_commit(&mut self, reports: &[Arc<ShardReport>]) -> Result<bool> {
+        let Visited { layers, visited, .. } = self.run.visited()?;
+        let depth = Depth(layers.len() as u32);
+        let wait = if self.end_check.is_some() { Duration::ZERO } else { CHECK_WAIT };
+        if self.end_check.is_none() {
+            let states: u64 = reports.iter().map(|report| report.totals.states).sum();
+            let Rules { states: all, max_depth, .. } = *self.state.rules();
+            if visited.saturating_add(states) < all && max_depth != Some(depth.0) {
+                return Ok(true);
+            }
+            let check = self.rows(&layers, reports).and_then(|rows| {
+                let check = EndCheck::start(self.run.manifest.clone(), rows, self.access.clone());
+                check.context("cannot start a thread")
+            });
+            self.end_check = match check {
+                Ok(check) => Some(check),
+                Err(error) => {
+                    warn!(depth = depth.0, error = format!("{error:#}"), "spot check failed to run");
+                    return Ok(true);
+                }
+            };
+        }
+        let Some(found) = self.end_check.as_ref().and_then(|check| check.result(wait)) else {
+            return Ok(false);
+        };
+        self.end_check = None;
+        match found {
+            Ok((states, None)) => debug!(depth = depth.0, states, "spot check agrees"),
+            Ok((_, Some(contradiction))) => {
+                let at = contradiction.depth.unwrap_or(depth.0);
+                return Err(anyhow!(
+                    "depth {depth} contradicts the puzzle's moves in the state {}, at depth {at}: {}. The run is wrong: do not use its results",
+                    contradiction.state,
+                    contradiction.reason
+                ));
+            }
+            Err(error) => {
+                warn!(depth = depth.0, error = format!("{error:#}"), "spot check failed to run");
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns all layers for the check, and the one that is about to be committed.
+    fn rows(&self, layers: &[LayerRow], reports: &[Arc<ShardReport>]) -> Result<Vec<Row>> {
+        let newest = Depth(layers.len() as u32);
+        let mut rows = Vec::with_capacity(layers.len() + 1);
+        for row in layers {
+            // Shards of the older of two layers are released.
+            let before = if self.run.manifest.keep == Keep::Two { 1 } else { 2 };
+            let is_read = row.depth.0 + before >= newest.0 && row.files != Files::Removed;
+            let files = if is_read { self.layer_files(row.depth)? } else { LayerFiles::Unread };
+            rows.push(Row { states: row.states, stored: row.stored, files });
+        }
+        let sum =
+            |number: fn(&ShardReport) -> u64| -> u64 { reports.iter().map(|report| number(report)).sum() };
+        let (states, stored) = (sum(|report| report.totals.states), sum(|report| report.totals.stored));
+        rows.push(Row { states, stored, files: self.layer_files(newest)? });
+        Ok(rows)
+    }
+
+    /// Returns the files of one of the newest layers.
+    fn layer_files(&self, depth: Depth) -> Result<LayerFiles> {
+        if let Some(store) = &self.store {
+            return Ok(LayerFiles::Here(Arc::new(store.open(&self.geometry, depth)?)));
+        }
+        let Some((_, holdings)) = self.state.newest().iter().find(|(held, _)| *held == depth) else {
+            return Ok(LayerFiles::Unread);
+        };
+        let kept = |(shard, holding): (u32, &Holding)| KeptShard {
+            depth: depth.0,
+            shard,
+            digest: holding.digest.map(|digest| digest.0.to_vec()).unwrap_or_default(),
+            holders: holding.holders.iter().filter_map(|id| self.addresses.get(id).cloned()).collect(),
+        };
+        let shards: Vec<KeptShard> = (0..).zip(holdings).map(kept).collect();
+        Ok(match shards.iter().all(|shard| !shard.holders.is_empty()) {
+            true => LayerFiles::Far(shards),
+            false => LayerFiles::Unread,
+        })
     }
 
     fn commit(&mut self, reports: &[Arc<ShardReport>], took: Duration, held: &Held) -> Result<()> {

@@ -8,7 +8,7 @@ use fathom_engine::run::{Depth, Geometry, Task};
 use fathom_proto::access::Access;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_server::{self, CoordinatorServer};
-use fathom_proto::{Session, WorkerId, convert};
+use fathom_proto::{Sealed, Session, WorkerId, convert};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -275,16 +275,21 @@ impl coordinator_server::Coordinator for Service {
         let Answer { reply, addresses } = self.handle.ask(event).await?;
         match reply {
             Reply::Unknown => {
-                Ok(Response::new(v1::TakeCommandsResponse { known: false, ..Default::default() }))
+                let unknown = v1::TakeCommandsResponse { known: false, ..Default::default() };
+                Ok(Response::new(unknown.seal()))
             }
-            Reply::Commands(commands, holders) => Ok(Response::new(v1::TakeCommandsResponse {
-                known: true,
-                commands: commands
-                    .into_iter()
-                    .map(|order| order.with_holders(|id| addresses.get(&id).cloned()).into())
-                    .collect(),
-                holders: holders.map(|holders| message_of_holders(&holders, &addresses)),
-            })),
+            Reply::Commands(commands, holders) => {
+                let commands = v1::TakeCommandsResponse {
+                    known: true,
+                    commands: commands
+                        .into_iter()
+                        .map(|order| order.with_holders(|id| addresses.get(&id).cloned()).into())
+                        .collect(),
+                    holders: holders.map(|holders| message_of_holders(&holders, &addresses)),
+                    ..Default::default()
+                };
+                Ok(Response::new(commands.seal()))
+            }
             reply => Err(unfitting(&reply)),
         }
     }
@@ -293,7 +298,7 @@ impl coordinator_server::Coordinator for Service {
         &self,
         request: Request<v1::ReportRequest>,
     ) -> Result<Response<v1::ReportResponse>, Status> {
-        let v1::ReportRequest { session, number, outcomes } = request.into_inner();
+        let v1::ReportRequest { session, number, outcomes, .. } = request.into_inner().open()?;
         let outcomes = outcomes.into_iter().map(|outcome| convert::outcome(outcome, &self.geometry));
         let Some(outcomes) = self.of_session(session, outcomes.collect::<Result<_, _>>()).await? else {
             return Ok(Response::new(v1::ReportResponse { known: false }));

@@ -82,6 +82,8 @@ pub struct State {
     audits: Audits,
     commit: Commit,
     shutdown: Shutdown,
+    /// The holders of the last committed layer and of the two before it, when it was committed.
+    newest: Vec<(Depth, Vec<Holding>)>,
     /// What [`State::apply`] must still reconsider.
     dirty: Dirty,
 }
@@ -129,6 +131,7 @@ impl State {
             audits: Audits::default(),
             commit: Commit::new(&past.counts, rules.bounds),
             shutdown: Shutdown::default(),
+            newest: Vec::new(),
             // A file may have been lost while the last epoch was ending.
             dirty: Dirty::missing().and(Dirty::orphans()).and(Dirty::owners()),
         };
@@ -316,6 +319,11 @@ impl State {
             }
         }
         kept
+    }
+
+    /// Returns the holders of the layer that was committed last and of the two before it, at that time.
+    pub fn newest(&self) -> &[(Depth, Vec<Holding>)] {
+        &self.newest
     }
 
     fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Vec<(Depth, Vec<Holding>)> {

@@ -22,9 +22,6 @@ use tonic::transport::{Channel, Endpoint, Uri};
 use tower::service_fn;
 use tower::util::MapRequest;
 
-/// After this time without data the other side is sent a ping, which it must answer within the same time.
-const KEEPALIVE: Duration = Duration::from_secs(10);
-
 /// Maximum number of bytes that one response, and all responses of a connection, may be ahead of their
 /// readers: enough for a network of 10 Gbit/s with 5 ms of latency.
 const STREAM_WINDOW: u32 = 2 << 20;
@@ -112,8 +109,8 @@ impl Access {
             return Err(unfit("certificates cannot be checked without --tls-ca: add it"));
         }
         let endpoint = endpoint
-            .http2_keep_alive_interval(KEEPALIVE)
-            .keep_alive_timeout(KEEPALIVE)
+            .http2_keep_alive_interval(self.keepalive)
+            .keep_alive_timeout(self.keepalive)
             .keep_alive_while_idle(true)
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)

@@ -15,7 +15,7 @@ use super::Access;
 use super::keys::random_token;
 use super::token::Token;
 use anyhow::{Context, Result, anyhow};
-use fathom_command::{bad_input, machine, shell};
+use fathom_command::{bad_input, machine};
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -140,8 +140,10 @@ impl Access {
     /// Returns access that requires this token of callers.
     #[must_use]
     pub fn requiring(&self, local: &LocalToken) -> Self {
-        let file = shell::quoted(&local.in_run.display().to_string());
-        let hint = format!("add --token-file {file}, which the owner of the run can read");
+        // Refused callers may be other users, who are not told where the run is.
+        let hint = format!(
+            "add --token-file with the file '{NAME}' in the run's directory, which the owner of the run can read"
+        );
         let access = Self { hint: Some(hint.into()), token: Default::default(), ..self.clone() };
         access.token.set(local.token.clone());
         access

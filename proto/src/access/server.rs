@@ -28,9 +28,6 @@ use tonic::transport::server::{Connected, TcpConnectInfo};
 /// Time within which a caller must begin HTTP/2, unless [set](Incoming::with_greeting_limit) otherwise.
 pub const GREETING_LIMIT: Duration = Duration::from_secs(10);
 
-/// After this time without data a caller is sent a ping, which it must answer within the same time.
-const KEEPALIVE: Duration = Duration::from_secs(10);
-
 /// Maximum number of requests under way on one connection.
 pub const STREAMS: u32 = 64;
 /// Maximum size of the headers of a request, in bytes; the longest token fits.
@@ -64,9 +61,10 @@ pub fn serve_within(
     incoming: Incoming,
     over: Pin<Box<dyn Future<Output = ()> + Send>>,
 ) -> Serving {
+    let keepalive = Some(incoming.access.keepalive);
     let server = Server::builder()
-        .http2_keepalive_interval(Some(KEEPALIVE))
-        .http2_keepalive_timeout(Some(KEEPALIVE))
+        .http2_keepalive_interval(keepalive)
+        .http2_keepalive_timeout(keepalive)
         .max_concurrent_streams(STREAMS)
         .http2_max_pending_accept_reset_streams(Some(TAKEN_BACK))
         .http2_max_header_list_size(HEADER_BYTES)

@@ -53,6 +53,9 @@ pub struct DescribeRunResponse {
     /// The id in the mark of the shared store; empty if the store is the run's directory.
     #[prost(string, tag = "5")]
     pub shared_store_id: ::prost::alloc::string::String,
+    /// The time without a message after which a worker counts as lost.
+    #[prost(uint64, tag = "6")]
+    pub lease_ms: u64,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RegisterRequest {
@@ -196,6 +199,9 @@ pub struct TakeCommandsResponse {
     /// The holder map, if it has changed.
     #[prost(message, optional, tag = "3")]
     pub holders: ::core::option::Option<Holders>,
+    /// The BLAKE3 hash of this message without this field, 32 bytes.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub digest: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Command {
@@ -297,6 +303,9 @@ pub struct ReportRequest {
     /// numbered.
     #[prost(uint64, tag = "3")]
     pub number: u64,
+    /// The BLAKE3 hash of this message without this field, 32 bytes. A report with another one is not read.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub digest: ::prost::bytes::Bytes,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReportResponse {

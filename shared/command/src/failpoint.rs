@@ -18,15 +18,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The environment variable.
 pub const VARIABLE: &str = "FATHOM_FAILPOINT";
 
-/// All points.
-const POINTS: [&str; 15] = [
+/// The points at which a process makes errors, with `flip`.
+const ERRORS: [&str; 1] = ["found"];
+
+/// The points at which a process kills or stops itself.
+const POINTS: [&str; 14] = [
     "committed",
     "committing",
     "computing",
     "copying",
     "deleted",
     "deleting",
-    "found",
     "released",
     "releasing",
     "pushing",
@@ -48,11 +50,19 @@ pub fn check() -> anyhow::Result<()> {
             None => Err(bad_input!(
                 "{VARIABLE} is {text:?}, which is not POINT:N, POINT:N:stop or POINT:N:flip. Unset it, unless this is a test"
             )),
-            Some(Failpoint { point, .. }) if !POINTS.contains(&&*point) => Err(bad_input!(
-                "{VARIABLE} is {text:?}, but there is no point {point:?}. Points: {}",
-                POINTS.join(", ")
-            )),
-            Some(_) => Ok(()),
+            Some(Failpoint { point, signal, .. }) => {
+                let (what, points): (_, &[&str]) = match signal {
+                    Some(_) => ("kills or stops a process", &POINTS),
+                    None => ("makes errors", &ERRORS),
+                };
+                match points.contains(&&*point) {
+                    true => Ok(()),
+                    false => Err(bad_input!(
+                        "{VARIABLE} is {text:?}, but no point {point:?} {what}. Points: {}",
+                        points.join(", ")
+                    )),
+                }
+            }
         },
     }
 }
@@ -96,7 +106,7 @@ pub fn is_set() -> bool {
 
 /// Returns whether the environment asks this process to make an error at a point of its work.
 pub fn flips(name: &str) -> bool {
-    debug_assert!(POINTS.contains(&name), "{name} is not listed");
+    debug_assert!(ERRORS.contains(&name), "{name} is not listed");
     let errs = |failpoint: &&Failpoint| failpoint.point == name && failpoint.signal.is_none();
     failpoint().filter(errs).is_some_and(|failpoint| {
         // The counter stops at 0, so that the process makes errors from then on.

@@ -1,5 +1,6 @@
 //! Logs: readable lines on standard error, and JSON lines in the run's directory.
 
+use crate::bad_input;
 use crate::machine;
 use crate::rotation::{LogFile, MAX_BYTES};
 use crate::terminal_line;
@@ -113,8 +114,14 @@ impl Write for People {
 /// file, to which they are appended.
 ///
 /// # Errors
-/// If the log file cannot be opened.
+/// Bad input if the log file is a symbolic link; an error if it cannot be opened.
 pub fn start(path: &Path, people_hear: LevelFilter) -> Result<()> {
+    if path.is_symlink() {
+        return Err(bad_input!(
+            "{} is a symbolic link, and the log would be written to its target: remove the link",
+            path.display()
+        ));
+    }
     let file = LogFile::open(path, MAX_BYTES).with_context(|| format!("cannot open {}", path.display()))?;
     let people = fmt::layer().with_writer(|| People).with_ansi(std::io::stderr().is_terminal());
     // Standard error may be closed. Without this, the layer would try to report that there, and panic.

@@ -96,6 +96,12 @@ pub fn descriptor_limit() -> u64 {
     rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
+/// Returns the largest size of the stack of this process's first thread, in bytes.
+pub fn stack_limit() -> u64 {
+    // `None` means that there is no limit.
+    rustix::process::getrlimit(rustix::process::Resource::Stack).current.unwrap_or(u64::MAX)
+}
+
 /// Raises the limit of this process on file descriptors to its hard limit.
 ///
 /// # Errors

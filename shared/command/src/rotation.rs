@@ -4,9 +4,10 @@
 //! `log.1.jsonl`, which has become `log.2.jsonl`, and so on; the oldest is replaced. Several processes may
 //! append to one log: a process that finds another file under the name opens that file.
 
+use rustix::fs::OFlags;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The size, in bytes, at which a new file is started.
@@ -27,8 +28,10 @@ pub(crate) struct LogFile {
     written: u64,
 }
 
+/// Opens a file for appending, or creates it. A symbolic link is not followed.
 fn append(path: &Path) -> io::Result<File> {
-    File::options().create(true).append(true).open(path)
+    let flags = OFlags::NOFOLLOW.bits() as i32;
+    File::options().create(true).append(true).custom_flags(flags).open(path)
 }
 
 impl LogFile {

@@ -151,6 +151,39 @@ pub fn audit_far(
     audit_kept(&plain, KeptLayers::far(graph, layers), options)
 }
 
+/// Checks random states of the newest layer and of the one before it against the puzzle's moves, as a search in
+/// one process does before it commits its last layer. `layers` has all layers by depth. Returns the number of
+/// states that were checked, and the first contradiction.
+///
+/// # Errors
+/// If a layer cannot be read.
+///
+/// # Panics
+/// If there are no layers.
+pub fn check_newest(
+    manifest: &RunManifest,
+    graph: Arc<CosetGraph>,
+    layers: Vec<FinishedLayer>,
+) -> Result<(u64, Option<Contradiction>)> {
+    let plain = plain_of(manifest, labels_of(graph.space()))?;
+    let Some(samples) = spot_checks::samples(&plain) else { return Ok((0, None)) };
+    let kept = KeptLayers::far(graph, layers);
+    let newest = kept.last();
+    // Another check of the same depth draws the same states.
+    let mut random = fastrand::Rng::with_seed(newest.into());
+    let mut checked = 0;
+    for depth in (newest.saturating_sub(1)..=newest).filter(|&depth| kept.has(depth)) {
+        let (states, _) = of_layer(&kept, depth, samples, &mut random)?;
+        let take = |number: u64| states[number as usize].clone();
+        let tally = look(&plain, &kept, 1, states.len() as u64, Some(depth), take)?;
+        checked += tally.checked;
+        if let Some(contradiction) = tally.contradictions.into_iter().next() {
+            return Ok((checked, Some(contradiction)));
+        }
+    }
+    Ok((checked, None))
+}
+
 /// Returns the coset graph of a run, built again, and the geometry of its files.
 ///
 /// # Errors

@@ -128,6 +128,8 @@ impl RunDirectory {
         let store = store.map(|store| make_store(store, disk)).transpose()?;
         let make = || -> Result<(Journal, Lock)> {
             create_directory_durably(path, disk)?;
+            // Their targets would be created or deleted.
+            LEFTOVERS.iter().try_for_each(|name| RunError::refuse_link(path.join(name)))?;
             let lock = lock::exclusive(path)?;
             // Another process may have started, and even ended, a run here since the caller looked.
             if look(path)? != Found::Nothing {

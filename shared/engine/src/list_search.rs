@@ -7,6 +7,7 @@ use crate::journal::{Files, ProcessRow, ShardRow};
 use crate::observer::{self, Observer};
 use crate::options::{End, Options, Stop, TICK};
 use crate::run::{Depth, ListedSpace, Lookback, ShardId, ShardReport, Task};
+use crate::search::file_limit;
 use crate::task::Store;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{failpoint, machine, shell};
@@ -266,6 +267,7 @@ impl<K: Key> Search<'_, K> {
         let path = shell::path(&self.run.path);
         let full = error.is_disk_full() || error.is_quota();
         let advice = match (full, self.disk.limit_bytes()) {
+            _ if error.is_file_limit() => file_limit(depth, &path),
             (true, Some(limit)) => format!(
                 "no disk space is left at depth {depth} within --disk-limit {}; free some space or raise --disk-limit, then continue with 'fathom resume {path}'",
                 HumanBytes(limit)

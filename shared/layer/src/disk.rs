@@ -8,7 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::iter;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The changes to a file system that writing layers needs.
@@ -203,7 +203,10 @@ pub struct LocalDisk;
 
 impl Disk for LocalDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+        // What a link points to is not this program's file.
+        let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+        let file =
+            OpenOptions::new().write(true).create(true).truncate(true).custom_flags(flags).open(path)?;
         Ok(Box::new(LocalFile { file, direct_io: None }))
     }
 

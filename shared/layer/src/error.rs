@@ -183,6 +183,12 @@ impl LayerError {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::QuotaExceeded)
     }
 
+    /// Returns whether the file is larger than this process may write (`ulimit -f`), or than its file system
+    /// allows.
+    pub fn is_file_limit(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::FileTooLarge)
+    }
+
     /// Returns whether there is no space for the file: the disk is full, or this process may not write more.
     pub fn is_disk_full(&self) -> bool {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};

@@ -128,7 +128,7 @@ impl Definition {
     /// metric is [`Metric::Given`].
     ///
     /// # Errors
-    /// [`DefinitionError`] if the name is blank or has a control character, there are no orbits, an orbit has
+    /// [`DefinitionError`] if the name is blank or has a character that cannot be seen, there are no orbits, an orbit has
     /// no cells or no orientations, the name of an orbit is bad or given twice, or there are more than
     /// [`Definition::MAX_POINTS`] points.
     pub fn new(name: impl Into<String>, orbits: Vec<Orbit>) -> Result<Self, DefinitionError> {
@@ -694,10 +694,14 @@ fn is_on_labels(remark: &str) -> bool {
     remark.contains("--labelled")
 }
 
-/// Returns whether a character is a control character, or one of the two Unicode noncharacters that XML does
-/// not allow.
+/// Returns whether a character cannot be seen: it is a control character, or one of the two Unicode
+/// noncharacters that XML does not allow, or it has no width, or it changes the direction of the text around it,
+/// so that a name would look like another one.
 fn is_unprintable(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}')
+    let is_invisible = matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
+    c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') || is_invisible
 }
 
 /// Checks a name. The command line separates names by blanks and commas, and parentheses are reserved for the

@@ -14,7 +14,7 @@ pub struct Solutions {
 }
 
 /// Returns the first `most` shortest solutions of a state, from the word `start`, whose distance must be
-/// `distance`. `is_at(word, d)` is called for neighbours of states at distance d + 1, and returns whether
+/// `distance`. Of moves that lead from a state to the same state, only the first is used. `is_at(word, d)` is called for neighbours of states at distance d + 1, and returns whether
 /// `word` is at distance d. If its answers are right, the search has no dead ends, and finding a solution
 /// takes at most `distance` times the number of moves calls.
 ///
@@ -31,6 +31,8 @@ pub fn descend<E>(
     // The states on the path and the moves between them; `mv` is the next move to try.
     let mut words = vec![start.to_vec()];
     let mut way: Vec<usize> = Vec::new();
+    // For each state on the path, the neighbours that were visited from it.
+    let mut visited: Vec<Vec<Vec<u8>>> = vec![Vec::new()];
     let mut mv = 0;
     let mut image = start.to_vec();
     loop {
@@ -44,18 +46,24 @@ pub fn descend<E>(
         }
         if left > 0 && mv < model.moves().len() {
             if model.apply(mv, &words[way.len()], &mut image) && is_at(&image, left - 1)? {
-                words.push(image.clone());
-                way.push(mv);
-                mv = 0;
-            } else {
-                mv += 1;
+                let state = model.reduced(&image);
+                if !visited[way.len()].contains(&state) {
+                    visited[way.len()].push(state);
+                    visited.push(Vec::new());
+                    words.push(image.clone());
+                    way.push(mv);
+                    mv = 0;
+                    continue;
+                }
             }
+            mv += 1;
             continue;
         }
         let Some(last) = way.pop() else {
             return Ok(found);
         };
         words.pop();
+        visited.pop();
         mv = last + 1;
     }
 }

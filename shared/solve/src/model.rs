@@ -72,10 +72,12 @@ impl SolveModel {
         definition.require_not_listed()?;
         // Reject whatever a search rejects.
         definition.generators(definition.metric())?;
-        // Pieces of different orbits never share cells, whatever their labels.
-        let orbits = (0..definition.cells()).map(|cell| definition.orbit_of(cell));
+        // Pieces of different orbits never share cells, whatever their labels, and pieces that show different
+        // numbers of orientations do not look alike.
+        let kinds =
+            (0..).zip(definition.solved()).map(|(cell, piece)| (definition.orbit_of(cell), piece.seen));
         let mut numbers = HashMap::new();
-        let labels = question.labels.of_pieces().iter().zip(orbits).map(|label| {
+        let labels = question.labels.of_pieces().iter().zip(kinds).map(|label| {
             let next = numbers.len() as u16;
             *numbers.entry(label).or_insert(next)
         });

@@ -2,6 +2,7 @@
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::{ShardCut, ShardId};
+use fathom_proto::Sealed;
 use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::v1::{self, command, failure, outcome};
@@ -89,8 +90,9 @@ impl Liar {
 
     async fn say(&mut self, make: &v1::ComputeShard, result: outcome::Result) -> Result<(), tonic::Status> {
         let outcome = v1::Outcome { file: make.file, attempt: make.attempt, result: Some(result) };
-        let request = v1::ReportRequest { session: self.session, number: 0, outcomes: vec![outcome] };
-        self.client.report(request).await.map(|_| ())
+        let (session, outcomes) = (self.session, vec![outcome]);
+        let request = v1::ReportRequest { session, outcomes, ..Default::default() };
+        self.client.report(request.seal()).await.map(|_| ())
     }
 }
 

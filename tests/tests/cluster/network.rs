@@ -1,19 +1,20 @@
 //! Faults and attacks over the network: cut links, strangers, and malformed messages.
 
-use fathom_proto::WorkerId;
 use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::v1::exchange_client::ExchangeClient;
 use fathom_proto::v1::{self, fetch_failure};
+use fathom_proto::{Sealed, WorkerId};
 use fathom_tests::cluster::{Cluster, undisturbed};
 use fathom_tests::process::{prefixed, until, well};
 use fathom_tests::{assert_same, fathom, texts};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tonic::Code;
 
@@ -204,6 +205,11 @@ fn registration(fingerprint: &[u8]) -> v1::RegisterRequest {
     }
 }
 
+/// Returns a report with its digest.
+fn report(session: u64, outcomes: Vec<v1::Outcome>) -> v1::ReportRequest {
+    v1::ReportRequest { session, outcomes, ..Default::default() }.seal()
+}
+
 fn fingerprint(cluster: &Cluster) -> Vec<u8> {
     fathom_engine::run::RunManifest::read(&cluster.run()).unwrap().fingerprint.0.to_vec()
 }
@@ -269,19 +275,12 @@ async fn invalid_messages_to_a_coordinator_do_no_harm() {
     );
     let ask = v1::TakeCommandsRequest { session, tasks: u32::MAX, holders_version: 0 };
     assert!(!client.take_commands(ask).await.unwrap().into_inner().known);
-    assert!(
-        !client
-            .report(v1::ReportRequest { session, number: 0, outcomes: vec![] })
-            .await
-            .unwrap()
-            .into_inner()
-            .known
-    );
+    assert!(!client.report(report(session, vec![])).await.unwrap().into_inner().known);
     // A report from a worker of another run: the answer makes the worker register again, and the worker then learns that this
     // is another run.
     let of_another_run = v1::Outcome { file: Some(file(1, 8)), attempt: None, result: None };
-    let report = v1::ReportRequest { session, number: 0, outcomes: vec![of_another_run] };
-    assert!(!client.report(report).await.unwrap().into_inner().known);
+    let foreign = report(session, vec![of_another_run]);
+    assert!(!client.report(foreign).await.unwrap().into_inner().known);
     let progress = Some(v1::Progress { underway: vec![file(1, 8)], ..Default::default() });
     assert!(!client.heartbeat(v1::HeartbeatRequest { session, progress }).await.unwrap().into_inner().known);
     client.leave(v1::LeaveRequest { session, progress: None }).await.unwrap();
@@ -308,20 +307,16 @@ async fn invalid_messages_to_a_coordinator_do_no_harm() {
             "failure",
         ),
     ] {
-        let status =
-            client.report(v1::ReportRequest { session, number: 0, outcomes: vec![wrong] }).await.unwrap_err();
+        let status = client.report(report(session, vec![wrong])).await.unwrap_err();
         assert_eq!(status.code(), Code::InvalidArgument, "{status}");
         assert!(status.message().contains(says), "{status}");
     }
     let late = outcome(Some(file(depth, 0)), Some(stopped()));
-    assert!(
-        client
-            .report(v1::ReportRequest { session, number: 0, outcomes: vec![late] })
-            .await
-            .unwrap()
-            .into_inner()
-            .known
-    );
+    let mut changed = report(session, vec![late.clone()]);
+    changed.number += 1;
+    let status = client.report(changed).await.unwrap_err();
+    assert_eq!(status.code(), Code::DataLoss, "{status}");
+    assert!(client.report(report(session, vec![late])).await.unwrap().into_inner().known);
     // A report from the other worker may be late, too.
     let ignored = cluster.logged("late report ignored");
     let stranger = WorkerId([7; 16]).to_string();
@@ -340,7 +335,6 @@ async fn invalid_messages_to_a_coordinator_do_no_harm() {
     // A message above the size limit.
     let large = v1::ReportRequest {
         session,
-        number: 0,
         outcomes: vec![v1::Outcome {
             file: Some(file(depth, 0)),
             attempt,
@@ -349,6 +343,7 @@ async fn invalid_messages_to_a_coordinator_do_no_harm() {
                 ..Default::default()
             })),
         }],
+        ..Default::default()
     };
     let status = client.report(large).await.unwrap_err();
     assert!(matches!(status.code(), Code::OutOfRange | Code::ResourceExhausted), "{status}");
@@ -476,4 +471,68 @@ fn coordinator_counts_all_bytes_that_workers_sent() {
     let all = sent(cluster.logged("serving ends").last().unwrap());
     assert!(all > 0);
     assert_eq!(all, by("w1") + by("w2"));
+}
+
+/// Passes on what goes between a client of HTTP/2 and a server, and flips one bit in the middle of the first
+/// `flips` frames that `is_flipped` selects by its payload.
+fn flip(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    preface: usize,
+    flips: &AtomicUsize,
+    is_flipped: fn(&[u8]) -> bool,
+) {
+    let pass = |from: &mut TcpStream, length: usize| {
+        let mut bytes = vec![0; length];
+        from.read_exact(&mut bytes).map(|()| bytes)
+    };
+    let mut frames = || -> std::io::Result<()> {
+        to.write_all(&pass(&mut from, preface)?)?;
+        loop {
+            let header = pass(&mut from, 9)?;
+            let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
+            let mut payload = pass(&mut from, length)?;
+            if header[3] == 0
+                && is_flipped(&payload)
+                && flips
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+                    .is_ok()
+            {
+                payload[length / 2] ^= 1;
+            }
+            to.write_all(&[header, payload].concat())?;
+        }
+    };
+    // A side that has closed the connection ends it for the other.
+    let _ = frames();
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+/// A flipped bit in a report or in an order is a failed call, which is repeated: no audit is needed to find
+/// it.
+#[test]
+fn flipped_bits_between_a_worker_and_its_coordinator_do_no_harm() {
+    static REPORTS: AtomicUsize = AtomicUsize::new(3);
+    static ORDERS: AtomicUsize = AtomicUsize::new(3);
+    let mut cluster = Cluster::new(&SPACE, &["--audit", "0"]);
+    cluster.serve();
+    let between = TcpListener::bind("127.0.0.1:0").unwrap();
+    let worker = cluster.joining_at("w1", &between.local_addr().unwrap().to_string());
+    let coordinator = cluster.address.clone();
+    std::thread::spawn(move || {
+        for near in between.incoming() {
+            let (near, far) = (near.unwrap(), TcpStream::connect(&coordinator).unwrap());
+            let (back, out) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+            // Only reports have so many bytes: they contain the checksums of all cosets.
+            std::thread::spawn(move || flip(near, out, 24, &REPORTS, |payload| payload.len() > 1000));
+            // The other answers are shorter, or have the text of run.toml.
+            let is_order = |payload: &[u8]| {
+                payload.len() > 40 && !payload.windows(11).any(|part| part == b"fingerprint")
+            };
+            std::thread::spawn(move || flip(far, back, 0, &ORDERS, is_order));
+        }
+    });
+    cluster.join_first("w1", worker);
+    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+    assert_eq!((REPORTS.load(Ordering::Relaxed), ORDERS.load(Ordering::Relaxed)), (0, 0));
 }

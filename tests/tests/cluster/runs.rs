@@ -543,3 +543,44 @@ fn files_without_required_counts_are_recomputed() {
         assert_same(&other.finishes(), &undisturbed(second));
     }
 }
+
+/// A served run ends with a check of states of its last layers, wherever the files are.
+#[test]
+fn last_layers_of_a_served_run_are_checked() {
+    const SPACE: [&str; 3] = ["3x3", "--shards", "2"];
+    for keep in ["last", "two", "all", "shared"] {
+        let mut cluster = match keep {
+            "shared" => Cluster::new(&SPACE, &["--shared-store"]),
+            _ => Cluster::new(&SPACE, &["--keep", keep]),
+        };
+        if keep == "shared" {
+            let shared = cluster.path().join("shared");
+            fs::create_dir(&shared).unwrap();
+            cluster.option(&shared);
+        }
+        cluster.serve();
+        cluster.join_together(&["w1", "w2"]);
+        let found = cluster.finishes();
+        assert_same(&found, &undisturbed(&SPACE));
+        let checked = cluster.logged("spot check agrees");
+        assert_eq!(checked.len(), 1, "{keep}: {checked:?}");
+        assert_eq!(checked[0]["depth"], found["god_number"], "{keep}");
+        // The last layer of 3x3 has fewer states than a check draws, and the one before has more.
+        assert!(checked[0]["states"].as_u64().unwrap() > 100, "{keep}: {checked:?}");
+        assert_eq!(cluster.logged("spot check failed to run").len(), 0, "{keep}");
+    }
+}
+
+/// Without audits, a worker with bad memory is found at the end of the run, also after a restart.
+#[test]
+fn served_run_whose_last_layers_contradict_the_moves_fails() {
+    let mut cluster = Cluster::new(&["2x4", "--shards", "2"], &["--audit", "0", "--max-depth", "6"]);
+    cluster.serve();
+    cluster.join_until("bad", "found:20:flip");
+    for _ in 0..2 {
+        assert_eq!(cluster.coordinator_ends().code(), Some(1));
+        let said = cluster.said();
+        assert!(said.contains("depth 6 contradicts the puzzle's moves in the state "), "{said}");
+        cluster.serve();
+    }
+}

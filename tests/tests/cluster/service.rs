@@ -159,8 +159,20 @@ fn file_size_limit_ends_a_run_with_a_message() {
     let output = command.args(["run", "3x4", "-q", "--dir"]).arg(&run).output().unwrap();
     let (_, err) = texts(&output);
     assert_eq!(output.status.code(), Some(1), "{} {err}", output.status);
-    assert!(err.contains("File too large"), "{err}");
+    assert!(err.contains("File too large") && err.contains("'ulimit -f unlimited'"), "{err}");
+    assert!(!err.contains("disk is full"), "{err}");
     well(&fathom().args(["resume", "-q"]).arg(&run).output().unwrap());
+}
+
+/// The recursion of the planner needs more stack than the first thread has.
+#[test]
+fn small_stack_suffices() {
+    let directory = fathom_tests::tempdir().unwrap();
+    for arguments in [&["plan", "3x3x3"][..], &["run", "3x3", "-q", "--dir", "run"], &["verify", "run"]] {
+        let mut command = Command::new("sh");
+        command.args(["-ec", "ulimit -s 100; exec \"$0\" \"$@\""]).arg(fathom().get_program());
+        well(&command.args(arguments).current_dir(directory.path()).output().unwrap());
+    }
 }
 
 /// A search keeps files open until the next checkpoint, but no more than the limit allows.
@@ -223,7 +235,8 @@ fn other_users_of_this_machine_are_refused() {
         let output = as_stranger(&cluster, &[word, &cluster.address]);
         let (_, err) = texts(&output);
         assert_eq!(output.status.code(), Some(2), "{word}: {err}");
-        assert!(err.contains(&format!("add --token-file {}", token.display())), "{word}: {err}");
+        let hint = "add --token-file with the file 'token' in the run's directory, which the owner";
+        assert!(err.contains(hint) && !err.contains(&*cluster.path().to_string_lossy()), "{word}: {err}");
     }
     assert_eq!(mode(&token), 0o600);
     let option = ["status", &cluster.address, "--token-file", token.to_str().unwrap()];

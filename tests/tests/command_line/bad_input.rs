@@ -6,6 +6,7 @@ use fathom_engine::run::{Depth, ShardId, Task};
 use fathom_tests::layers::layer_files;
 use fathom_tests::{fathom, fathom_worker, texts};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,7 +26,12 @@ fn unknown_failpoint_is_refused() {
         [(fathom(), &["verify", "nowhere"]), (fathom_worker(), &["verify", "--store", "nowhere"])];
     for (mut command, arguments) in commands {
         command.args(arguments);
-        for (text, says) in [("writing", "which is not POINT:N"), ("writting:1", "Points: committed, ")] {
+        for (text, says) in [
+            ("writing", "which is not POINT:N"),
+            ("writting:1", "Points: committed, "),
+            ("found:1", "no point \"found\" kills or stops a process. Points: committed, "),
+            ("writing:1:flip", "no point \"writing\" makes errors. Points: found"),
+        ] {
             let output = command.env("FATHOM_FAILPOINT", text).output().unwrap();
             let (_, err) = texts(&output);
             assert_eq!(output.status.code(), Some(2), "{err}");
@@ -165,6 +171,46 @@ impl HalfRun {
 }
 
 const LAST_LAYER: &str = "layers/d005/s00000.layer";
+
+/// Nothing is written through a symbolic link in a run's directory or in a worker's store.
+#[test]
+fn links_in_place_of_files_are_refused() {
+    let half = HalfRun::new();
+    let target = half.0.path().join("target");
+    let refuses = |mut command: Command, link: &Path, says: &str| {
+        symlink(&target, link).unwrap();
+        let output = command.current_dir(half.0.path()).output().unwrap();
+        let (_, err) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{}: {err}", link.display());
+        assert!(err.contains(says) && err.contains("remove the link"), "{}: {err}", link.display());
+        assert!(!target.exists(), "{}", link.display());
+        fs::remove_file(link).unwrap();
+    };
+    let with = |mut command: Command, arguments: &[&str]| {
+        command.args(arguments);
+        command
+    };
+    fs::remove_file(half.path("log.jsonl")).unwrap();
+    let resume = || with(fathom(), &["resume", "run", "-q"]);
+    refuses(resume(), &half.path("log.jsonl"), "run/log.jsonl is a symbolic link");
+    fs::remove_file(half.path("lock")).unwrap();
+    refuses(resume(), &half.path("lock"), "run/lock is a symbolic link");
+    let new = half.0.path().join("new");
+    fs::create_dir(&new).unwrap();
+    for name in ["run.db", "run.db-journal", "lock", "run.toml.tmp"] {
+        let run = with(fathom(), &["run", "3x3", "-q", "--dir", "new"]);
+        refuses(run, &new.join(name), &format!("new/{name} is a symbolic link"));
+        assert_eq!(fs::read_dir(&new).unwrap().count(), 0, "{name}");
+    }
+    let store = half.0.path().join("store");
+    fs::create_dir(&store).unwrap();
+    for name in ["log.jsonl", "lock"] {
+        let join = with(fathom_worker(), &["--join", "127.0.0.1:1", "--store", "store", "-q"]);
+        refuses(join, &store.join(name), &format!("store/{name} is a symbolic link"));
+    }
+    let (code, _, err) = half.fathom(&["resume", "run", "-q"]);
+    assert_eq!(code, Some(0), "{err}");
+}
 
 #[test]
 fn directory_of_another_run_is_refused() {

@@ -30,7 +30,7 @@ use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
-use fathom_proto::{Failure, Outcome, StoredFile, Usage, WorkerId, convert};
+use fathom_proto::{Failure, Outcome, Sealed, StoredFile, Usage, WorkerId, convert};
 use prepare::Work;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -42,6 +42,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{JoinSet, block_in_place};
 use tokio::time::{Instant, sleep_until};
+use tonic::Response;
 use tracing::warn;
 use uuid::Uuid;
 
@@ -469,7 +470,11 @@ impl Shared {
 
     /// Requests commands once.
     async fn ask(self: Arc<Self>, number: u64, request: v1::TakeCommandsRequest) -> Result<Input> {
-        let call = |mut client: Client| async move { client.take_commands(request).await };
+        let call = |mut client: Client| async move {
+            // A message that was changed on its way is a call that failed.
+            let reply = client.take_commands(request).await?.into_inner();
+            Ok(Response::new(reply.open()?))
+        };
         let reply = self.worker.caller.call(call).await?;
         let geometry = &self.worker.job.geometry;
         let commands = reply.commands.into_iter().map(|command| convert::command(command, geometry));
@@ -489,7 +494,7 @@ impl Shared {
         }
         failpoint::point("reporting");
         let outcomes = self.confirmed(outcomes).into_iter().map(v1::Outcome::from).collect();
-        let request = v1::ReportRequest { session, number, outcomes };
+        let request = v1::ReportRequest { session, number, outcomes, ..Default::default() }.seal();
         self.answer(|this| async move {
             let call = |mut client: Client| {
                 let request = request.clone();

@@ -66,7 +66,10 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         }
     })?;
     let Some(described) = described else { return Ok(()) };
-    let DescribeRunResponse { definition, shared_store, shared_store_id, watched, shard_order } = described;
+    let DescribeRunResponse { definition, shared_store, shared_store_id, watched, shard_order, lease_ms } =
+        described;
+    let access = access.for_lease(Duration::from_millis(lease_ms));
+    let caller = Caller::new(access.clone(), coordinator.clone(), args.patience);
     let manifest = RunManifest::from_toml(&definition).context("cannot use the coordinator's run")?;
     log::tag(&manifest.fingerprint.to_string()[..16], &home.id().to_string());
     let directory = home.of_run(manifest.fingerprint, disk)?;

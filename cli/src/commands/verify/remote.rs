@@ -1,9 +1,10 @@
 //! `fathom verify HOST:PORT`: makes the workers of a run check the files that they hold.
 
 use crate::arguments::VerifyArguments;
-use crate::commands::coordinator_queries::{CONNECT_LIMIT, Coordinator, KeptShard};
+use crate::commands::coordinator_queries::Coordinator;
 use anyhow::{Result, anyhow};
 use fathom_command::output;
+use fathom_coordinator::far_layers::{CONNECT_LIMIT, KeptShard};
 use fathom_proto::access::{Access, Connection};
 use fathom_proto::v1;
 use fathom_proto::v1::exchange_client::ExchangeClient;

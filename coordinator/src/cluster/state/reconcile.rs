@@ -54,6 +54,7 @@ impl State {
         let took = now.since(self.scheduler.begun());
         let holders = self.files.iter().map(|(task, _)| task).filter(|task| task.depth.0 + 1 >= depth.0);
         let holders = holders.flat_map(|task| self.held_by(task)).collect();
+        self.newest = self.holders_of((depth.0.saturating_sub(2)..=depth.0).map(Depth));
         effects.push(Effect::Commit(reports, took, holders));
         if let Some(retired) = depth.previous().and_then(Depth::previous) {
             if self.rules.shared_store {

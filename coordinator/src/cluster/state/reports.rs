@@ -103,7 +103,7 @@ impl State {
                 return self.doubt(id, task, effects);
             }
             let message = format!(
-                "shard {} of depth {} was computed twice with different states, {known} and {digest}: the run is wrong and must not be used",
+                "shard {} of depth {} was computed twice with different states, {known} and {digest}: one of them is wrong, and the run must not be used. Serve the run again with --audit 2%: then other workers compute the shard and decide",
                 task.shard, task.depth
             );
             return self.end(now, Ending::Failed(message), effects);

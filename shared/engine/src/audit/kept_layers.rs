@@ -6,7 +6,7 @@ use crate::coset_graph::within;
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow};
 use crate::run::{Lookback, saved_tables};
-use crate::task::Store;
+use crate::task::{Layer, Store};
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
 use fathom_layer::Disk;
@@ -26,6 +26,14 @@ pub struct FinishedLayer {
     pub stored: u64,
     /// The layer's files, if they are kept.
     pub files: Option<Box<dyn KeptLayer>>,
+}
+
+impl FinishedLayer {
+    /// Returns a layer whose files are on this host.
+    pub fn on_disk(states: u64, stored: u64, layer: Arc<Layer>, graph: &Arc<CosetGraph>) -> Self {
+        let files = Box::new(OnDisk { layer, graph: Arc::clone(graph) });
+        Self { states, stored, files: Some(files) }
+    }
 }
 
 /// The finished layers of a run, open for reading as far as they are kept.

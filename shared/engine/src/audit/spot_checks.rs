@@ -29,6 +29,16 @@ const MOST: u64 = 10_000;
 /// The maximum number of lookups of neighbours that one state may need. With more, no state is checked.
 const MAX_LOOKUPS: usize = 4_096;
 
+/// The number of neighbours that a check of the last layers looks up in each of them, at most.
+const LOOKUPS_AT_END: u64 = 65_536;
+
+/// Returns the number of states that a check of the last layers draws from each of them; `None` if states have
+/// too many neighbours.
+pub(super) fn samples(plain: &Plain) -> Option<u64> {
+    let neighbours = plain.neighbours();
+    (neighbours <= MAX_LOOKUPS).then(|| (LOOKUPS_AT_END / neighbours.max(1) as u64).clamp(LEAST, 256))
+}
+
 /// A layer as a spot check sees it.
 #[derive(Debug)]
 pub(crate) struct Row {

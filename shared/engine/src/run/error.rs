@@ -76,6 +76,12 @@ pub enum RunError {
         /// The lock file.
         path: PathBuf,
     },
+    /// A file that would be written is a symbolic link.
+    #[error("{} is a symbolic link, and its target would be written: remove the link", path.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
     /// A file could not be opened, read or locked.
     #[error("cannot {action} {}", path.display())]
     Io {
@@ -231,6 +237,14 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Checks that a file that is about to be written is no symbolic link.
+    ///
+    /// # Errors
+    /// [`RunError::Link`] if it is one.
+    pub fn refuse_link(path: PathBuf) -> Result<(), Self> {
+        if path.is_symlink() { Err(Self::Link { path }) } else { Ok(()) }
+    }
+
     /// Returns whether the user asked for something impossible, so that other arguments are needed.
     pub fn is_bad_input(&self) -> bool {
         match self {
@@ -249,6 +263,7 @@ impl RunError {
             | Self::BeforeFirst
             | Self::OtherFormat { .. }
             | Self::OtherPlan { .. }
+            | Self::Link { .. }
             | Self::Busy { .. } => true,
             Self::Unusable { source, .. } | Self::OtherVersion { source, .. } => source.is_bad_input(),
             _ => false,

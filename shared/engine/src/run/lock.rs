@@ -26,7 +26,7 @@ impl Drop for Lock {
 /// Takes the lock of the one process that decides which layers are finished.
 ///
 /// # Errors
-/// [`RunError::Busy`] if another process holds a lock of the run.
+/// [`RunError::Busy`] if another process holds a lock of the run, [`RunError::Link`] if the file is a link.
 pub fn exclusive(run: &Path) -> Result<Lock, RunError> {
     take(run, File::try_lock)
 }
@@ -66,6 +66,7 @@ fn is_read_only(error: &io::Error) -> bool {
 
 fn take(run: &Path, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Result<Lock, RunError> {
     let path = run.join(LOCK);
+    RunError::refuse_link(path.clone())?;
     // The file is opened for reading and writing, because over NFS a shared lock needs read access and an
     // exclusive lock needs write access.
     let file = File::options()

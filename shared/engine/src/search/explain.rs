@@ -51,6 +51,8 @@ impl Search<'_> {
             format!(
                 "the disk quota of this user is used up at depth {depth}; remove files that count towards it or ask for a larger one, then continue with 'fathom resume {path}'"
             )
+        } else if error.is_file_limit() {
+            file_limit(depth, &path)
         } else if error.is_disk_full() && self.disk.limit_bytes().is_some() {
             format!(
                 "no disk space is left at depth {depth}; free some space or raise --disk-limit, then continue with 'fathom resume {path}'"
@@ -76,4 +78,11 @@ impl Search<'_> {
         };
         anyhow::Error::new(error).context(advice)
     }
+}
+
+/// Returns the advice for a file that is larger than files may be.
+pub(crate) fn file_limit(depth: Depth, path: &str) -> String {
+    format!(
+        "a file of depth {depth} is larger than this process may write, or than its file system allows; raise the limit ('ulimit -f unlimited') or use another disk, then continue with 'fathom resume {path}'"
+    )
 }

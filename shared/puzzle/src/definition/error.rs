@@ -50,7 +50,7 @@ pub enum DefinitionError {
     BeginsWithSign(String),
     /// A name cannot be written on the command line.
     #[error(
-        "{0:?} is not a valid name: a name is not empty and has no blanks, commas, quotes or parentheses"
+        "{0:?} is not a valid name: a name is not empty and has no blanks, commas, quotes, parentheses or invisible characters"
     )]
     BadName(String),
     /// A generator acts on another number of cells.

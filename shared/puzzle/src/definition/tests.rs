@@ -41,7 +41,7 @@ fn invalid_generators_are_rejected() {
     let mut error =
         |name: &str, action: &OrientedPermutation| puzzle.add_free(name, action.clone()).unwrap_err();
     assert_eq!(error("R", &good).to_string(), "the name \"R\" is used twice");
-    for name in ["", "a b", "a,b", "(a)", "a\"", "a\n", "a\u{fffe}", "\u{ffff}"] {
+    for name in ["", "a b", "a,b", "(a)", "a\"", "a\n", "a\u{fffe}", "\u{ffff}", "a\u{202e}", "\u{200b}"] {
         assert_eq!(error(name, &good), DefinitionError::BadName(name.into()));
     }
     // `a *b` would be read as a product of `a` and `b`.
@@ -56,6 +56,11 @@ fn invalid_generators_are_rejected() {
     }
     let no_character = Definition::of_degree("a\u{ffff}", 2).unwrap_err();
     assert_eq!(no_character, DefinitionError::BadTitle { name: "a\u{ffff}".into(), control: '\u{ffff}' });
+    for invisible in ['\u{202e}', '\u{2066}', '\u{200d}', '\u{feff}', '\u{ad}'] {
+        let name = format!("cube{invisible}");
+        let hidden = Definition::of_degree(&name, 2).unwrap_err();
+        assert_eq!(hidden, DefinitionError::BadTitle { name, control: invisible });
+    }
     let two_lines = Definition::of_degree("a\nb", 2).unwrap_err();
     assert_eq!(two_lines, DefinitionError::BadTitle { name: "a\nb".into(), control: '\n' });
     let other = OrientedPermutation::from_cells(Permutation::identity(4));

@@ -40,6 +40,8 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     let mut unknown: Option<(usize, Fault)> = None;
     let said = Reader::new(&text).statements()?;
     let named: Vec<Element> = said.iter().filter_map(Said::permutation).cloned().collect();
+    // A list of cycles that has a name: a copy of it in another list begins at the same offset of the text.
+    let lists: HashMap<usize, String> = said.iter().filter_map(Said::named_cycles).collect();
     let is_by_line = said.len() > 1 && has_one_a_line(&text);
     for Said { name, at, value } in said {
         match value {
@@ -75,6 +77,9 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     let Some(Chosen { kind, name, mut elements, unused, blocks, .. }) = chosen else {
         return Err(Fault::whole(DefinitionError::NoMoves));
     };
+    for element in elements.iter_mut().filter(|element| element.name.is_none()) {
+        element.name = lists.get(&element.at).cloned();
+    }
     passed_over.extend(blocks);
     let unused = (!unused.is_empty()).then(|| {
         let whose =

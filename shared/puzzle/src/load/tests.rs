@@ -70,7 +70,7 @@ fn toml_errors() {
     );
     assert_eq!(
         toml_with("[moves]\n\"a b\" = \"(1,2)\""),
-        "file:3:1: \"a b\" is not a valid name: a name is not empty and has no blanks, commas, quotes or parentheses"
+        "file:3:1: \"a b\" is not a valid name: a name is not empty and has no blanks, commas, quotes, parentheses or invisible characters"
     );
     assert_eq!(
         toml_with("[moves]\n\"[\" = \"(1,2)\""),

@@ -57,6 +57,33 @@ async fn wrong_or_missing_token_is_refused() {
     host.refuses(&none, &format!("no token: {way_out}"), "reason=\"no token\"", &files.all()).await;
 }
 
+/// Of two callers on connections that die silently, the one with a short lease notices first.
+#[tokio::test]
+async fn short_lease_notices_a_dead_connection_early() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let access = Access::load(&AccessArguments::default()).unwrap();
+    let call = async |lease| {
+        let connection = access.for_lease(lease).connect(&address, LIMIT).await.unwrap();
+        CoordinatorClient::new(connection).get_status(GetStatusRequest {}).await.unwrap_err()
+    };
+    let silent = async {
+        let mut callers = Vec::new();
+        loop {
+            let (mut caller, _) = listener.accept().await.unwrap();
+            // Empty settings, and nothing after them.
+            caller.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await.unwrap();
+            callers.push(caller);
+        }
+    };
+    tokio::select! {
+        biased;
+        status = call(Duration::from_secs(30)) => panic!("{status}"),
+        status = call(Duration::from_millis(500)) => assert_eq!(status.code(), tonic::Code::Unavailable),
+        () = silent => {}
+    }
+}
+
 #[tokio::test]
 async fn repeated_refusals_are_logged_once() {
     let files = Files::new();

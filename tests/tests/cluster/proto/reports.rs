@@ -1,7 +1,8 @@
 //! Impossible reports are refused.
 
 use fathom_engine::run::{Geometry, ShardCut};
-use fathom_proto::{convert, v1};
+use fathom_proto::{Sealed, convert, v1};
+use prost::Message;
 
 fn geometry() -> Geometry {
     let cut = ShardCut::new(2, 1).unwrap();
@@ -48,4 +49,28 @@ fn messages_are_escaped_for_terminals() {
         assert!(failure.len() < 2000, "{} bytes", failure.len());
         assert!(!failure.chars().any(convert::is_control), "{failure}");
     }
+}
+
+#[test]
+fn flipped_bits_of_reports_are_noticed() {
+    let report = v1::ShardReport {
+        stored_states: 3,
+        states: 300,
+        pairs: Some(0),
+        file_bytes: 4096,
+        checksums: vec![5; 64].into(),
+        computed: true,
+        ..Default::default()
+    };
+    let outcomes = vec![outcome(v1::outcome::Result::Made(report))];
+    let sent = v1::ReportRequest { session: 9, outcomes, number: 2, ..Default::default() };
+    let bytes = sent.clone().seal().encode_to_vec();
+    let read = |bytes: &[u8]| v1::ReportRequest::decode(bytes).ok().and_then(|report| report.open().ok());
+    assert_eq!(read(&bytes), Some(sent.clone()));
+    for bit in 0..8 * bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(read(&flipped), None, "bit {bit}");
+    }
+    assert!(sent.open().is_err(), "a report without a digest");
 }

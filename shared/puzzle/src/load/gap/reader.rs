@@ -2,7 +2,7 @@
 
 use super::super::{Fault, Reason};
 use super::names::{CHANGE_LISTS, PROGRAM, gives_no_group};
-use super::value::{Element, Value, checked_degree, elements_of, extended, of_images};
+use super::value::{Element, Value, checked_degree, elements_of, extended, is_cycles, of_images};
 use crate::definition::Definition;
 use fathom_algebra::Permutation;
 use std::borrow::Cow;
@@ -33,6 +33,15 @@ impl Said {
             Value::Permutation(element) => Some(element),
             _ => None,
         }
+    }
+
+    /// Returns the offset of the first point, and the name of the move, if the value is a list of the cycles
+    /// of one permutation that was assigned to a name.
+    pub(super) fn named_cycles(&self) -> Option<(usize, String)> {
+        let Value::List(cycles) = &self.value else { return None };
+        let Some(Value::List(points)) = cycles.first().filter(|_| is_cycles(cycles)) else { return None };
+        let &Value::Number(at, _) = points.first()? else { return None };
+        Some((at, puzzle_move_name(self.name.as_deref()?)))
     }
 }
 
