@@ -85,6 +85,8 @@ const EXAMPLES: [(&str, &[&str]); 32] = [
         &[
             "fathom solve 3x3 '8 7 6 5 4 3 2 1 0'",
             "fathom solve 2x2x2 --scramble \"R U2 F'\" --all",
+            "fathom solve 3x3x3 --scramble --from \"R U2\" --to \"F D'\"",
+            "fathom solve 3x4 '1 0 2 3 4 5 6 7 8 9 10 11' --count",
             "fathom solve runs/3x4-multi '11 10 9 8 7 6 5 4 3 2 1 0'",
         ],
     ),

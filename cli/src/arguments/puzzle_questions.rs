@@ -114,10 +114,16 @@ pub(crate) struct ConvertArguments {
 pub(crate) struct SolveArguments {
     #[command(flatten)]
     pub(crate) space: SpaceArguments,
-    /// The state
-    #[arg(index = 2, allow_hyphen_values = true)]
-    pub(crate) state: String,
-    /// STATE is a sequence of moves that leads to it from solved, such as "V1 H2^-1" or "R U2 F'"
+    /// The state; --from STATE is the same
+    #[arg(index = 2, allow_hyphen_values = true, required_unless_present_any = ["from", "to"])]
+    pub(crate) state: Option<String>,
+    /// State from which the solution leads [default: the solved state]
+    #[arg(long, value_name = "STATE", allow_hyphen_values = true, conflicts_with = "state")]
+    pub(crate) from: Option<String>,
+    /// State to which the solution leads [default: the solved state]
+    #[arg(long, value_name = "STATE", allow_hyphen_values = true)]
+    pub(crate) to: Option<String>,
+    /// States are given as sequences of moves that lead to them from solved, such as "V1 H2^-1" or "R U2 F'"
     #[arg(long)]
     pub(crate) scramble: bool,
     /// Number tiles from 1, in input and output
@@ -126,6 +132,9 @@ pub(crate) struct SolveArguments {
     /// Find all shortest solutions, up to --limit
     #[arg(long)]
     pub(crate) all: bool,
+    /// Also print the number of all shortest solutions, those that --all would list
+    #[arg(long)]
+    pub(crate) count: bool,
     /// Maximum number of solutions to print with --all
     #[arg(long, value_name = "N", requires = "all", default_value_t = 100, value_parser = value_parser!(u32).range(1..))]
     limit: u32,

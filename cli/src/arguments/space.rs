@@ -155,7 +155,23 @@ impl SpaceArguments {
         Ok(list.split(',').map(number).collect::<Result<Vec<_>>>()?.join(","))
     }
 
+    /// Returns the space, and prints remarks on how the puzzle was read.
     pub(crate) fn spec(&self) -> Result<SpaceSpec> {
+        let spec = self.with_moves(self.moves.as_deref())?;
+        spec.source.remarks().iter().for_each(|remark| output::remark(remark));
+        if spec.source.is_one_way(spec.metric).map_err(|error| bad_input!("{error}"))? {
+            output::warning(&one_way_note());
+        }
+        Ok(spec)
+    }
+
+    /// Returns the space with all moves of the puzzle; `None` if they are not limited by `--moves`.
+    pub(crate) fn with_all_moves(&self) -> Result<Option<SpaceSpec>> {
+        self.moves.is_some().then(|| self.with_moves(None)).transpose()
+    }
+
+    /// Returns the space with the moves of a list, or with all.
+    fn with_moves(&self, moves: Option<&str>) -> Result<SpaceSpec> {
         let refused = |error: SourceError| bad_input!("{error}");
         let whole = self.whole()?;
         let metric = self.metric.unwrap_or(whole.metric());
@@ -163,7 +179,7 @@ impl SpaceArguments {
         // Where states are limited, the moves are exactly those that the puzzle lists for the metric.
         let metric = if whole.name().starts_with("sliding:") { whole.metric() } else { metric };
         let by = self.solved_by.as_deref().map(|names| starts_by(&whole, metric, names)).transpose()?;
-        let (mut source, metric) = match &self.moves {
+        let (mut source, metric) = match moves {
             None => (whole, metric),
             Some(names) => (whole.with_moves(metric, names).map_err(refused)?, Metric::Given),
         };
@@ -183,10 +199,6 @@ impl SpaceArguments {
             source = source.without_orientations(&hidden).map_err(|error| bad_input!("{option}: {error}"))?;
         }
         source.remark_on_labels(labels.of_pieces(), self.track.is_none() && self.labels.is_none());
-        source.remarks().iter().for_each(|remark| output::remark(remark));
-        if source.is_one_way(metric).map_err(|error| bad_input!("{error}"))? {
-            output::warning(&one_way_note());
-        }
         let spec = SpaceSpec { source, metric, labels };
         match (&self.solved, by) {
             (None, None) => Ok(spec),

@@ -1,25 +1,18 @@
 //! `fathom antipodes`.
 
 use crate::arguments::AntipodesArguments;
-use crate::commands::plan_search::planned;
 use crate::commands::solve::{from_layers, is_at, no_neighbour, replayed};
+use crate::commands::temporary_run::{self, TemporaryRun};
 use anyhow::{Context, Result, ensure};
 use fathom_algebra::OrientedPermutation;
-use fathom_command::scratch::Scratch;
-use fathom_command::{bad_input, machine, output, shell};
+use fathom_command::{bad_input, output, shell};
 use fathom_engine::directory::RunDirectory;
-use fathom_engine::estimate::Peak;
-use fathom_engine::observer::Silent;
-use fathom_engine::run::{Keep, RunManifest, SpaceSpec};
-use fathom_engine::run::{Lookback, Producers};
-use fathom_engine::search::{Options, Stop, search};
-use fathom_engine::task::Kernel;
+use fathom_engine::run::SpaceSpec;
 use fathom_layer::LocalDisk;
 use fathom_report::text::{left, many, or_more};
 use fathom_solve::{
     Bidirectional, Class, LayerDistances, SolveModel, SpaceWords, classes, up_to_inversion, way_to,
 };
-use fathom_space::Plan;
 use indicatif::HumanBytes;
 use serde_json::json;
 use std::path::Path;
@@ -46,14 +39,7 @@ pub(crate) fn antipodes(args: &AntipodesArguments) -> Result<()> {
         // The run is locked, because a search would delete layers while they are read.
         return tell(args, &RunDirectory::open_unchanging(path)?);
     }
-    let directory = Scratch::new().map_err(|error| {
-        bad_input!(
-            "cannot create a temporary directory in {}: {}. Set TMPDIR to another directory",
-            std::env::temp_dir().display(),
-            // The error's own text names the directory that could not be created.
-            error.kind()
-        )
-    })?;
+    let directory = temporary_run::directory()?;
     let run = run(args, &directory.path().join("run"))?;
     tell(args, &run)
 }
@@ -67,32 +53,18 @@ fn model(spec: &SpaceSpec) -> Result<SolveModel> {
 fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
     let spec = args.space.spec()?;
     model(&spec)?;
-    let space = spec.space()?;
-    let plan = planned(&spec, &space, || Plan::new(&space))?;
-    let needed = Peak { keep: Keep::All, max_depth: args.depth, ..Peak::default() }.bytes(&space, &plan);
+    let planned = TemporaryRun::plan(spec)?;
+    let needed = planned.disk_bytes(args.depth);
     if needed > MAX_BYTES {
         return Err(bad_input!(
             "{} needs up to {} of disk, but temporary runs are limited to {}. Run 'fathom run {} --keep all' first, then pass its directory",
-            space.slug(),
+            planned.slug(),
             HumanBytes(needed),
             HumanBytes(MAX_BYTES),
-            spec.source.name()
+            planned.spec().source.name()
         ));
     }
-    let threads = machine::processors();
-    let shards = Producers::one_process(threads).shards(&plan, Lookback::new(&space));
-    let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::All, false)?;
-    let graph = plan.graph().cloned();
-    let mut run = RunDirectory::create_planned(path, manifest, (space.into(), graph), &[], None, &LocalDisk)?;
-    let options = Options {
-        threads,
-        kernel: Kernel::Fastest,
-        max_depth: args.depth,
-        memory_bytes: args.memory_bytes(),
-        checkpoint_every: Options::CHECKPOINT_EVERY,
-    };
-    search(&mut run, &LocalDisk, options, &Stop::default(), &Silent)?;
-    Ok(run)
+    planned.run(path, args.depth, args.memory_bytes())
 }
 
 fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
@@ -224,7 +196,7 @@ pub(crate) fn solved(
     let mut solved_by = model.free().elements().iter().map(|free| product.then(free).inverse());
     let state =
         solved_by.find(|state| model.word(state) == word).context("the solution solves another state")?;
-    let written = replayed(model, &state, solution)?;
+    let written = replayed(model, &state, &model.product(&[]), solution)?;
     Ok((state, written))
 }
 

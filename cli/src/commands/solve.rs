@@ -1,16 +1,23 @@
 //! `fathom solve`.
 
+mod states;
+
 use crate::arguments::SolveArguments;
-use anyhow::{Result, ensure};
+use crate::commands::temporary_run::{self, TemporaryRun};
+use anyhow::{Context, Result, ensure};
 use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::Files;
+use fathom_engine::run::SpaceSpec;
 use fathom_layer::LocalDisk;
-use fathom_puzzle::load::scramble_file::{self, Scramble};
-use fathom_puzzle::{PuzzleSpec, state_text, tiles};
-use fathom_solve::{Bidirectional, LayerDistances, SearchError, Solutions, SolveModel, SpaceWords, descend};
+use fathom_report::text::{grouped, many};
+use fathom_solve::{
+    Bidirectional, LayerDistances, Looked, SearchError, Solutions, SolveModel, SpaceWords, count, descend,
+};
+use num_bigint::BigUint;
 use serde_json::json;
+use states::Ends;
 
 pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
     let run = args.space.directory()?.map(RunDirectory::open_for_reading).transpose()?;
@@ -19,115 +26,126 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
         None => args.space.spec()?,
     };
     let model = SolveModel::new(&spec).map_err(|error| bad_input!("{error}"))?;
-    if let PuzzleSpec::Board(board) = &spec.source
-        && !args.scramble
-    {
-        tiles::check_rows(&args.state, board.columns()).map_err(|error| bad_input!("STATE: {error}"))?;
-    }
-    let state = state(args, &model, &spec.source).map_err(|error| bad_input!("STATE: {error}"))?;
-    let unreachable = |why: &str| bad_input!("{} cannot reach this state: {why}", model.name());
-    if let Some(why) = model.why_not(&state) {
-        return Err(unreachable(&why));
+    let ends = Ends::read(args, &model, &spec)?;
+    // A state whose distance from the solved state is the one in question, if there is such a state.
+    let to_solve = ends.to_solve(&model);
+    if let Some(why) = ends.why_not(&model, to_solve.as_ref()) {
+        return Err(why);
     }
     // If the moves are not closed under inverses, layers give the distance from the solved state to a state,
     // not the distance back.
-    let kept = match &run {
-        Some(run) if run.space.is_closed_under_inverses() && keeps_all(run)? => {
-            LayerDistances::new(run, args.memory_bytes(), &LocalDisk)?
+    let kept = match (&run, &to_solve) {
+        (Some(run), Some(state)) if run.space.is_closed_under_inverses() && keeps_all(run)? => {
+            LayerDistances::new(run, args.memory_bytes(), &LocalDisk)?.map(|kept| (run, state, kept))
         }
         _ => None,
     };
-    let (found, method) = match (kept, &run) {
-        (Some(mut kept), Some(run)) => {
-            let (words, word) = (SpaceWords::new(&model, run.space.cosets()?), model.word(&state));
-            let depth = words.in_space(&word).map(|word| kept.depth_of(&word)).transpose()?;
-            match depth.flatten() {
-                Some(depth) => (from_layers(&mut kept, &words, &model, &word, depth, args.most())?, "layers"),
-                None if kept.is_complete() => {
-                    return Err(unreachable("no layer of the complete run contains it"));
-                }
-                None => {
-                    anyhow::bail!(
-                        "the state is more than {} from solved, deeper than the run's layers. Continue the run with 'fathom resume {}', or pass the puzzle instead of the directory",
-                        fathom_report::text::many(kept.layers().len() as u64 - 1, "move"),
-                        shell::path(&run.path)
-                    );
-                }
+    let found = match kept {
+        Some((run, state, mut kept)) => match looked_up(args, &model, run, &mut kept, state)? {
+            Some(found) => Found { method: "layers", ..found },
+            None if kept.is_complete() => {
+                return Err(ends.unreachable(&model, "no layer of the complete run contains it"));
             }
-        }
-        _ => {
-            let mut search = Bidirectional::new(&model, args.memory_bytes());
-            let found = search.solve(&model.word(&state), args.most());
-            let found = found.map_err(|error| match error {
-                SearchError::Unreachable { .. } => bad_input!("{}: {error}", model.name()),
-                SearchError::Memory { .. } => anyhow::Error::new(error).context(format!(
-                    "{} is too far from solved. Use more --memory, or pass the directory of a run made with --keep all",
-                    beginning(args.state.trim())
-                )),
-            })?;
-            (found, "bidirectional")
-        }
+            None => {
+                anyhow::bail!(
+                    "the state is more than {} from solved, deeper than the run's layers. Continue the run with 'fathom resume {}', or pass the puzzle instead of the directory",
+                    many(kept.layers().len() as u64 - 1, "move"),
+                    shell::path(&run.path)
+                );
+            }
+        },
+        None => searched(args, &model, &spec, &ends, to_solve.as_ref())?,
     };
     let one_way = spec.source.is_one_way(spec.metric).map_err(|error| bad_input!("{error}"))?;
-    print(args, &model, &state, &found, method, &spec.notes(!one_way))
+    print(args, &model, &ends, &found, &spec.notes(!one_way))
 }
 
-/// Reads the state, in any form that a user may write it.
-fn state(
+/// The answer.
+struct Found {
+    solutions: Solutions,
+    /// The number of all shortest solutions, if it was asked for.
+    number: Option<BigUint>,
+    method: &'static str,
+}
+
+/// A search that holds this many states asks whether to enumerate the whole space instead.
+const MANY_STATES: u64 = 1 << 18;
+
+/// Finds the solutions from both ends; or from the layers of a temporary run, if the search has become large and
+/// the whole space is small.
+fn searched(
     args: &SolveArguments,
     model: &SolveModel,
-    source: &PuzzleSpec,
-) -> Result<OrientedPermutation, String> {
-    if let Some((file, name)) = scramble_file(&args.state) {
-        return from_file(file, name, model, source);
+    spec: &SpaceSpec,
+    ends: &Ends<'_>,
+    to_solve: Option<&OrientedPermutation>,
+) -> Result<Found> {
+    let (start, goal) = match to_solve {
+        Some(state) => (model.word(state), model.solved().to_vec()),
+        None => (model.word(&ends.from), model.word(&ends.to)),
+    };
+    let mut search = Bidirectional::towards(model, &goal, args.memory_bytes());
+    let mut asked = false;
+    let mut enumerated = None;
+    let mut goes_on = |looked: Looked| {
+        if looked.states < MANY_STATES {
+            return true;
+        }
+        if !asked {
+            asked = true;
+            enumerated = to_solve.and_then(|state| Some((state, TemporaryRun::of_small_space(spec)?)));
+        }
+        if enumerated.is_none() {
+            output::remark(&format!(
+                "no solution has {} or fewer; {} so far",
+                many(looked.moves.into(), "move"),
+                many(looked.states, "state")
+            ));
+        }
+        enumerated.is_none()
+    };
+    match search.paths(&start, &mut goes_on) {
+        Ok(Some(paths)) => {
+            let number = args.count.then(|| paths.count());
+            return Ok(Found { solutions: paths.solutions(args.most()), number, method: "bidirectional" });
+        }
+        Ok(None) => {}
+        Err(error @ SearchError::Unreachable { .. }) => return Err(ends.exhausted(model, &error)),
+        Err(error @ SearchError::Memory { .. }) => {
+            return Err(anyhow::Error::new(error).context(format!(
+                "{}. Use more --memory, or pass the directory of a run made with --keep all",
+                ends.too_far()
+            )));
+        }
     }
-    if args.scramble {
-        let read = model.read(&args.state, true);
-        return read.or_else(|error| state_text::scramble(&args.state, source).ok_or(error.to_string()));
-    }
-    let labels = args.space.labels.as_deref().filter(|_| !args.from_one);
-    let mut text = state_text::plain(&args.state, source, labels)?;
-    if args.from_one {
-        text = tiles::counted_from_one(&text, source.cells())?;
-    }
-    model.read(&text, false).map_err(|error| error.to_string())
+    drop(search);
+    let (state, planned) = enumerated.context("the search ended early")?;
+    let directory = temporary_run::directory()?;
+    let run = planned.run(&directory.path().join("run"), None, args.memory_bytes())?;
+    let kept = LayerDistances::new(&run, args.memory_bytes(), &LocalDisk)?;
+    let mut kept = kept.context("a temporary run has no layers")?;
+    looked_up(args, model, &run, &mut kept, state)?.ok_or_else(|| {
+        ends.unreachable(model, "the states that can be reached were enumerated, and it is not among them")
+    })
 }
 
-/// Returns the file and the name of a scramble, if a text names one: `tperm.scr`, `some.scr:NAME`.
-fn scramble_file(text: &str) -> Option<(&str, Option<&str>)> {
-    match text.split_once(".scr:") {
-        Some((file, name)) => Some((&text[..file.len() + 4], Some(name))),
-        None => text.ends_with(".scr").then_some((text, None)),
-    }
-}
-
-/// Reads a scramble from a file of twsearch.
-fn from_file(
-    file: &str,
-    name: Option<&str>,
+/// Finds the solutions of a state from the layers of a run; `None` if they do not contain the state.
+fn looked_up(
+    args: &SolveArguments,
     model: &SolveModel,
-    source: &PuzzleSpec,
-) -> Result<OrientedPermutation, String> {
-    let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: cannot be read: {error}"))?;
-    let definition = source.definition(source.metric()).map_err(|error| error.to_string())?;
-    let mut scrambles =
-        scramble_file::read(&text, &definition).map_err(|error| format!("{file}: {error}"))?;
-    let known: Vec<String> = scrambles.iter().map(|(name, _)| name.clone()).collect();
-    scrambles.retain(|(known, _)| name.is_none_or(|name| name == known));
-    match &scrambles[..] {
-        [(_, Scramble::Moves(moves))] => model.read(moves, true).map_err(|error| format!("{file}: {error}")),
-        [(_, Scramble::State(state))] => Ok(state.clone()),
-        _ => Err(format!("write {file}:NAME with one of the scrambles of the file: {}", known.join(" "))),
-    }
-}
-
-/// Returns a text, truncated if it is too long for a message.
-fn beginning(text: &str) -> String {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{} …", &text[..end]),
-        None => text.into(),
-    }
+    run: &RunDirectory,
+    kept: &mut LayerDistances<'_>,
+    state: &OrientedPermutation,
+) -> Result<Option<Found>> {
+    let (words, word) = (SpaceWords::new(model, run.space.cosets()?), model.word(state));
+    let depth = words.in_space(&word).map(|word| kept.depth_of(&word)).transpose()?;
+    let Some(depth) = depth.flatten() else { return Ok(None) };
+    let solutions = from_layers(kept, &words, model, &word, depth, args.most())?;
+    let number = args
+        .count
+        .then(|| count(model, &word, depth, |word, left| is_at(kept, &words, word, left)))
+        .transpose()?;
+    Ok(Some(Found { solutions, number, method: "enumeration" }))
 }
 
 /// Returns whether a run has finished layers, and the files of all of them exist.
@@ -170,16 +188,20 @@ pub(crate) fn no_neighbour(depth: u32) -> String {
     )
 }
 
-/// Formats a solution, after checking that it solves the state.
+/// Formats a solution, after checking that it leads from a state to another.
 pub(crate) fn replayed(
     model: &SolveModel,
-    state: &OrientedPermutation,
+    from: &OrientedPermutation,
+    to: &OrientedPermutation,
     solution: &[usize],
 ) -> Result<String> {
-    let end = model.carry_out(state, solution);
-    let behind = end.and_then(|end| model.free_between(&model.word(&end), model.solved()));
+    let end = model.carry_out(from, solution);
+    let behind = end.and_then(|end| model.free_between(&model.word(&end), &model.word(to)));
     let written = model.written(solution, behind.unwrap_or(0));
-    ensure!(model.solves(state, solution), "{written} does not solve {state}; this is a bug in fathom");
+    ensure!(
+        model.leads(from, to, solution),
+        "{written} does not lead from {from} to {to}; this is a bug in fathom"
+    );
     Ok(written)
 }
 
@@ -201,25 +223,32 @@ fn written_state(args: &SolveArguments, model: &SolveModel, state: &OrientedPerm
 fn print(
     args: &SolveArguments,
     model: &SolveModel,
-    state: &OrientedPermutation,
-    found: &Solutions,
-    method: &str,
+    ends: &Ends<'_>,
+    found: &Found,
     notes: &[String],
 ) -> Result<()> {
-    let Solutions { distance, solutions, more } = found;
-    let solutions: Vec<String> =
-        solutions.iter().map(|solution| replayed(model, state, solution)).collect::<Result<_>>()?;
+    let Found { solutions: Solutions { distance, solutions, more }, number, method } = found;
+    let solutions: Vec<String> = solutions
+        .iter()
+        .map(|solution| replayed(model, &ends.from, &ends.to, solution))
+        .collect::<Result<_>>()?;
     if args.json {
-        let json = json!({
+        let mut json = json!({
             "puzzle": model.name(),
             "metric": model.metric().to_string(),
-            "state": written_state(args, model, state),
+            "state": written_state(args, model, &ends.from),
             "distance": distance,
             "solutions": solutions,
             "more": more,
             "method": method,
             "notes": notes,
         });
+        if let Some(number) = number {
+            json["count"] = number.to_string().into();
+        }
+        if ends.has_goal {
+            json["to"] = written_state(args, model, &ends.to).into();
+        }
         return output::line(&json.to_string());
     }
     let solutions = match &solutions[..] {
@@ -230,5 +259,6 @@ fn print(
             format!("solutions: {}{or_more}{lines}", all.len())
         }
     };
-    output::line(&format!("distance: {distance}\n{solutions}"))
+    let number = number.as_ref().map_or_else(String::new, |number| format!("\ncount: {}", grouped(number)));
+    output::line(&format!("distance: {distance}\n{solutions}{number}"))
 }

@@ -1,6 +1,8 @@
 //! Finds solutions by descent: from each state to neighbours that are one move nearer to the solved state.
 
 use super::model::SolveModel;
+use num_bigint::BigUint;
+use rustc_hash::FxHashMap;
 
 /// Shortest solutions of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +68,40 @@ pub fn descend<E>(
         visited.pop();
         mv = last + 1;
     }
+}
+
+/// Returns the number of shortest solutions of a state, all those that [`descend`] would list. Counts the ways
+/// from the state to each state on them, one move after the other; states are compared up to free moves, after
+/// which as many moves are possible. The arguments are those of [`descend`].
+///
+/// # Errors
+/// The errors of `is_at`.
+pub fn count<E>(
+    model: &SolveModel,
+    start: &[u8],
+    distance: u32,
+    mut is_at: impl FnMut(&[u8], u32) -> Result<bool, E>,
+) -> Result<BigUint, E> {
+    let mut level = FxHashMap::from_iter([(model.reduced(start), BigUint::from(1_u32))]);
+    let (mut image, mut reduced) = (start.to_vec(), start.to_vec());
+    for left in (0..distance).rev() {
+        let mut next: FxHashMap<Vec<u8>, BigUint> = FxHashMap::default();
+        for (word, ways) in &level {
+            for mv in 0..model.moves().len() {
+                if !model.apply(mv, word, &mut image) {
+                    continue;
+                }
+                model.reduce(&image, &mut reduced);
+                if let Some(sum) = next.get_mut(&reduced) {
+                    *sum += ways;
+                } else if is_at(&reduced, left)? {
+                    next.insert(reduced.clone(), ways.clone());
+                }
+            }
+        }
+        level = next;
+    }
+    Ok(level.into_values().sum())
 }
 
 /// Returns a shortest sequence of moves from the solved state to `state`, whose distance from it must be

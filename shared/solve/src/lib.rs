@@ -8,8 +8,8 @@
 //! [`classes`](mod@classes) (the states of a layer up to symmetry), [`elements`] (reads elements of a
 //! puzzle's group), [`mod@bound`] (bounds on God's numbers, without a run).
 //!
-//! Invariants: a solution leads from a state to the solved one, up to free moves, and its length is the
-//! distance. A distance is exact or not returned at all. Solutions are in lexicographic order, by the order
+//! Invariants: a solution leads from a state to the solved one, or to another goal, up to free moves, and its
+//! length is the distance. A distance is exact or not returned at all. Solutions are in lexicographic order, by the order
 //! of the puzzle's moves, so that the same question has the same answer on every machine.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -28,9 +28,9 @@ pub mod space_words;
 pub mod square1;
 pub mod state;
 
-pub use bidirectional::{Bidirectional, SearchError};
+pub use bidirectional::{Bidirectional, Looked, Paths, SearchError};
 pub use classes::{Class, classes, up_to_inversion};
-pub use descent::{Solutions, descend, way_to};
+pub use descent::{Solutions, count, descend, way_to};
 pub use layer_distances::LayerDistances;
 pub use model::{ModelError, SolveModel};
 pub use space_words::SpaceWords;

@@ -243,16 +243,32 @@ impl SolveModel {
         })
     }
 
-    /// Returns whether moves solve the state to which an element leads, up to free moves, when they are
-    /// [carried out](SolveModel::carry_out).
-    pub fn solves(&self, element: &OrientedPermutation, moves: &[usize]) -> bool {
-        let labels = &self.shown;
-        let is_solved = |end: &OrientedPermutation| {
-            let end = end.as_points();
+    /// Returns whether moves lead from the state of one element to that of another, up to free moves, when
+    /// they are [carried out](SolveModel::carry_out).
+    pub fn leads(&self, from: &OrientedPermutation, to: &OrientedPermutation, moves: &[usize]) -> bool {
+        let (labels, back) = (&self.shown, to.inverse());
+        let is_there = |end: &OrientedPermutation| {
+            let end = end.then(&back).as_points();
             (0..labels.len()).all(|point| labels[point] == labels[end.apply(point)])
         };
-        let end = self.carry_out(element, moves);
-        end.is_some_and(|end| self.free.elements().iter().any(|free| is_solved(&end.then(free))))
+        let end = self.carry_out(from, moves);
+        end.is_some_and(|end| self.free.elements().iter().any(|free| is_there(&end.then(free))))
+    }
+
+    /// Returns whether moves solve the state to which an element leads, up to free moves.
+    pub fn solves(&self, element: &OrientedPermutation, moves: &[usize]) -> bool {
+        self.leads(element, &self.product(&[]), moves)
+    }
+
+    /// Returns whether the states are the elements of a group, up to free moves: all pieces and orientations
+    /// are visible, and every move is always possible. Then as many moves lead from one state to another as
+    /// from the first, followed by the inverse of the second, to the solved one.
+    pub fn is_group(&self) -> bool {
+        let mut shown = self.shown.clone();
+        shown.sort_unstable();
+        shown.dedup();
+        let is_unguarded = self.moves.iter().all(|mv| mv.step.guard.is_empty());
+        shown.len() == self.shown.len() && is_unguarded && !self.definition.is_limited()
     }
 
     /// Writes moves as text, each after the free move that it needs; no moves at all are `()`. If any move of

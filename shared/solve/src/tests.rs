@@ -79,25 +79,122 @@ fn seen(model: &SolveModel, free: &[OrientedPermutation], element: &OrientedPerm
     free.iter().map(look).min().unwrap()
 }
 
+/// Returns whether cells hold their own pieces, or ones that look alike. A guard's cells are fixed by its move,
+/// so the guard holds after the move if and only if it held before.
+fn holds(model: &SolveModel, element: &OrientedPermutation, cells: &[u16]) -> bool {
+    let home = |at: usize| model.definition.solved()[at].label;
+    let back = element.cells().inverse();
+    cells.iter().all(|&cell| home(back.apply(cell.into())) == home(cell.into()))
+}
+
+/// Returns whether an element leads to a state within the limits of the puzzle.
+fn is_meant(model: &SolveModel, element: &OrientedPermutation) -> bool {
+    let home = |at: usize| model.definition.solved()[at].label;
+    let back = element.cells().inverse();
+    let is_there = |&(cell, piece): &(u16, u16)| home(back.apply(cell.into())) == home(piece.into());
+    holds(model, element, model.definition.always()) && !model.definition.never().iter().any(is_there)
+}
+
+/// Returns all states to which moves lead from a state, by their visible labels: the distance, and the number
+/// of shortest ways. Searches forwards, with products of elements.
+fn plain_from(model: &SolveModel, start: &OrientedPermutation) -> FxHashMap<Vec<u16>, (u32, u64)> {
+    let free = free_moves(model);
+    let mut known = FxHashMap::from_iter([(seen(model, &free, start), (0, 1))]);
+    let mut level = vec![start.clone()];
+    for distance in 1.. {
+        let mut next = Vec::new();
+        for element in &level {
+            let (_, ways) = known[&seen(model, &free, element)];
+            // Products that differ only by trailing free moves are one move.
+            let mut classes = HashSet::new();
+            for (before, generator) in free
+                .iter()
+                .flat_map(|before| model.generators.iter().map(move |generator| (before, generator)))
+            {
+                let action = before.then(&generator.action);
+                let image = element.then(&action);
+                if !holds(model, &element.then(before), &generator.guard)
+                    || !is_meant(model, &image)
+                    || !classes.insert(free.iter().map(|behind| action.then(behind)).min())
+                {
+                    continue;
+                }
+                let (at, sum) = known.entry(seen(model, &free, &image)).or_insert_with(|| {
+                    next.push(image.clone());
+                    (distance, 0)
+                });
+                if *at == distance {
+                    *sum += ways;
+                }
+            }
+        }
+        if next.is_empty() {
+            return known;
+        }
+        level = next;
+    }
+    unreachable!("distances are unbounded")
+}
+
+/// Compares the ways between pairs of states with those of a plain search from the first state.
+fn check_ways_between(model: &SolveModel, every: usize) {
+    let free = free_moves(model);
+    let mut states: Vec<OrientedPermutation> =
+        plain(model).into_values().map(|known| known.element).collect();
+    states.sort_unstable();
+    let mut lengths = HashSet::new();
+    for from in states.iter().skip(1).step_by(every) {
+        let known = plain_from(model, from);
+        for to in states.iter().step_by(every) {
+            let mut search = Bidirectional::towards(model, &model.word(to), 1 << 30);
+            let Some(&(distance, ways)) = known.get(&seen(model, &free, to)) else {
+                let found = search.solve(&model.word(from), 1);
+                assert!(matches!(found, Err(SearchError::Unreachable { .. })), "{from} {to} {found:?}");
+                continue;
+            };
+            let paths = search.paths(&model.word(from), &mut |_| true).unwrap().unwrap();
+            let found = paths.solutions(usize::MAX);
+            assert_eq!((found.distance, found.solutions.len() as u64), (distance, ways), "{from} {to}");
+            assert_eq!(paths.count(), ways.into(), "{from} {to}");
+            assert!(found.solutions.iter().all(|solution| model.leads(from, to, solution)), "{from} {to}");
+            lengths.insert(distance);
+            if model.is_group() {
+                let word = model.word(&to.inverse().then(from));
+                let solved = Bidirectional::new(model, 1 << 30).solve(&word, usize::MAX).unwrap();
+                assert_eq!(solved, found, "{from} {to}");
+            }
+        }
+    }
+    assert!(lengths.len() > 2, "{lengths:?}");
+}
+
+#[test]
+fn ways_between_states_match_a_plain_search() {
+    for (word, metric, labels, is_group) in [
+        ("2x3", Some(Metric::Multi), None, true),
+        ("2x3", Some(Metric::Single), Some("0,0,1,2,2,2"), false),
+        ("pancake:6", None, None, true),
+        // Shifts without their inverses.
+        ("lx:6", Some(Metric::Given), None, true),
+        ("lx:6", Some(Metric::Given), Some("0,1,0,1,2,2"), false),
+        ("burnt-pancake:4", None, None, true),
+        ("burnt-pancake:4", None, Some("0,1,1,0"), false),
+        (BANDAGED, Some(Metric::Multi), None, false),
+        (LIMITED, None, None, false),
+        (RULED_OUT, None, None, false),
+    ] {
+        let model = model(word, metric, labels);
+        assert_eq!(model.is_group(), is_group, "{word} {labels:?}");
+        check_ways_between(&model, if plain(&model).len() < 100 { 3 } else { 67 });
+    }
+}
+
 /// Returns all states from which moves lead to the solved one, by their visible labels. Searches backwards
 /// from the solved state, with products of elements.
 fn plain(model: &SolveModel) -> FxHashMap<Vec<u16>, Known> {
     let free = free_moves(model);
     let seen = |element: &OrientedPermutation| seen(model, &free, element);
-    // The guard's cells are fixed by the move, so the guard holds after the move if and only if it held
-    // before.
-    let holds = |element: &OrientedPermutation, cells: &[u16]| {
-        let home = |at: usize| model.definition.solved()[at].label;
-        let back = element.cells().inverse();
-        cells.iter().all(|&cell| home(back.apply(cell.into())) == home(cell.into()))
-    };
-    let is_meant = |element: &OrientedPermutation| {
-        let home = |at: usize| model.definition.solved()[at].label;
-        let back = element.cells().inverse();
-        let is_there = |&(cell, piece): &(u16, u16)| home(back.apply(cell.into())) == home(piece.into());
-        holds(element, model.definition.always()) && !model.definition.never().iter().any(is_there)
-    };
-    let may = |element: &OrientedPermutation, generator: &Generator| holds(element, &generator.guard);
+    let may = |element: &OrientedPermutation, generator: &Generator| holds(model, element, &generator.guard);
     let solved = OrientedPermutation::identity(model.definition.orientation_counts());
     let mut level = vec![solved.clone()];
     let mut known = FxHashMap::default();
@@ -110,7 +207,7 @@ fn plain(model: &SolveModel) -> FxHashMap<Vec<u16>, Known> {
             let element = element.then(free);
             for (_, inverse) in generators.iter().filter(|(generator, _)| may(&element, generator)) {
                 let element = element.then(inverse);
-                if !is_meant(&element) {
+                if !is_meant(model, &element) {
                     continue;
                 }
                 known.entry(seen(&element)).or_insert_with(|| {
@@ -249,6 +346,8 @@ fn check_layers(question: SpaceSpec) {
         assert_eq!(kept.depth_of(&in_space).unwrap(), Some(known.distance));
         let is_at = |word: &[u8], depth| kept.is_at(&words.in_space(word).unwrap(), depth);
         check(&model, known, &descend(&model, &word, known.distance, usize::MAX, is_at).unwrap());
+        let is_at = |word: &[u8], depth| kept.is_at(&words.in_space(word).unwrap(), depth);
+        assert_eq!(count(&model, &word, known.distance, is_at).unwrap(), known.solutions.into());
     }
 }
 

@@ -27,7 +27,8 @@ fn answer(directory: &Path, arguments: &[&str]) -> Value {
 fn same_answer_without_run(directory: &Path, run: &str, space: &str, arguments: &[&str]) -> Value {
     let [of_run, of_none] =
         [run, space].map(|space| answer(directory, &[&["solve", space], arguments, &["--all"]].concat()));
-    assert_eq!((&of_run["method"], &of_none["method"]), (&value!("layers"), &value!("bidirectional")));
+    assert_eq!(of_run["method"], "layers");
+    assert!(["bidirectional", "enumeration"].map(Value::from).contains(&of_none["method"]), "{of_none}");
     for field in ["distance", "solutions", "more", "state", "puzzle", "metric"] {
         assert_eq!(of_run[field], of_none[field], "{arguments:?}: {field}");
     }
@@ -93,6 +94,184 @@ fn answer_is_the_same_with_and_without_a_run() {
     assert_eq!(scrambled["distance"], 3);
     let (code, out, _) = in_directory(path, &["solve", "kept", "V1 H2^-1", "--scramble", "--all"]);
     assert_eq!((code, out.as_str()), (Some(0), "distance: 2\nsolutions: 1\n    H2 V1'\n"));
+}
+
+/// Returns the tiles of a 3x4 board, as `solve --json` writes a state.
+fn tiles(state: &Value) -> Vec<usize> {
+    state.as_str().unwrap().split(' ').map(|tile| tile.parse().unwrap()).collect()
+}
+
+#[test]
+fn solutions_lead_from_one_state_to_another() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    answer(path, &["run", "3x4", "--keep", "all", "--dir", "kept", "-q"]);
+    let ends = ["--from", "V1 H2 V3'", "--to", "H1^2 V4 V2 H3'", "--scramble"];
+    let of_run = same_answer_without_run(path, "kept", "3x4", &ends);
+    assert_eq!(
+        (tiles(&of_run["state"]), tiles(&of_run["to"])),
+        (replay((0..12).collect(), ends[1]), replay((0..12).collect(), "H1^2 V4 V2 H3'"))
+    );
+    for solution in of_run["solutions"].as_array().unwrap() {
+        assert_eq!(replay(tiles(&of_run["state"]), solution.as_str().unwrap()), tiles(&of_run["to"]));
+    }
+    // A state that is not given is the solved one.
+    let from = answer(path, &["solve", "3x4", "--from", "V1 H2", "--scramble"]);
+    assert_eq!(from, answer(path, &["solve", "3x4", "V1 H2", "--scramble"]));
+    let to = answer(path, &["solve", "3x4", "--to", "V1 H2", "--scramble", "--all"]);
+    assert_eq!((&to["distance"], &to["solutions"]), (&value!(2), &value!(["V1 H2"])));
+    assert_eq!((&from["to"], &to["state"]), (&Value::Null, &value!("0 1 2 3 4 5 6 7 8 9 10 11")));
+
+    // Tiles with equal labels are alike; the layers of a run do not help.
+    let labels = "0,0,0,0,1,1,1,1,2,2,2,2";
+    answer(path, &["run", "3x4", "--labels", labels, "--keep", "all", "--dir", "rows", "-q"]);
+    let ends = ["--from", "V1 H2 V2", "--to", "V4 H1 V3'", "--scramble", "--all"];
+    let of_rows = answer(path, &[&["solve", "rows"], &ends[..]].concat());
+    assert_eq!(of_rows, answer(path, &[&["solve", "3x4", "--labels", labels], &ends[..]].concat()));
+    let rows = |tiles: Vec<usize>| tiles.iter().map(|tile| tile / 4).collect::<Vec<_>>();
+    assert!(!of_rows["solutions"].as_array().unwrap().is_empty());
+    for solution in of_rows["solutions"].as_array().unwrap() {
+        let end = replay(tiles(&of_rows["state"]), solution.as_str().unwrap());
+        assert_eq!(rows(end), rows(tiles(&of_rows["to"])), "{solution}");
+    }
+    // Moves with guards, a cube in the hand, and moves without their inverses.
+    for (puzzle, from, to, solution) in [
+        (&["square1", "--metric", "twist"][..], "(1,0)/", "(1,0)/(3,-3)/", "(3,-3)/"),
+        (&["2x2x2"], "x R", "x R U2 y", "U2"),
+        (&["lx:6"], "L X", "L X L X", "L X"),
+        (&["lx:6"], "L X L", "L X", "L L L L L"),
+    ] {
+        let arguments = [&["solve"], puzzle, &["--from", from, "--to", to, "--scramble"]].concat();
+        assert_eq!(answer(path, &arguments)["solutions"], value!([solution]), "{arguments:?}");
+    }
+    for (arguments, says) in [
+        (&["--from", "V1", "--to", "V1"][..], "--from and --to are the same state"),
+        (&["--from", "V1 V1'"], "--from and --to are the same state"),
+        (&["V1 H1", "--to", "V1 H1"], "--from and --to are the same state"),
+        (&["V1", "--from", "V1"], "cannot be used with"),
+        (&["--to", "V9"], "--to: at offset 0: unknown move \"V9\""),
+        (&["--from", "V9"], "--from: at offset 0: unknown move \"V9\""),
+        (&[], "required arguments were not provided"),
+    ] {
+        let arguments = [&["solve", "3x4", "--scramble"], arguments].concat();
+        let (code, out, err) = in_directory(path, &arguments);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+        assert!(err.contains(says) && err.matches("error:").count() == 1, "{arguments:?}: {err}");
+    }
+    let odd = ["1 0 2 3 4 5 6 7 8", "0 1 2 3 4 5 6 8 7"];
+    let (code, _, err) = in_directory(path, &["solve", "3x3", "--from", odd[0]]);
+    assert!(code == Some(2) && err.contains("3x3 cannot reach this state: it is an odd"), "{err}");
+    let (code, _, err) = in_directory(path, &["solve", "3x3", "--to", odd[0]]);
+    assert!(code == Some(2) && err.contains("no moves of 3x3 lead from --from to --to"), "{err}");
+    // Moves lead from one state to the other, though to neither from the solved state.
+    let between = answer(path, &["solve", "3x3", "--from", odd[0], "--to", odd[1]]);
+    let between = between["solutions"][0].as_str().unwrap();
+    let back = answer(path, &["solve", "3x3", "--from", odd[1], "--to", odd[0]]);
+    assert_eq!(between.split(' ').count(), back["distance"].as_u64().unwrap() as usize);
+    let never = ["solve", "1x6", "--labels", "0,1,0,1,0,1", "--to", "0 2 1 3 4 5"];
+    let (code, _, err) = in_directory(path, &never);
+    assert!(code == Some(2) && err.contains("the search exhausted all "), "{err}");
+}
+
+/// Both searches, and the layers of a run, count as many solutions as they list.
+#[test]
+fn count_is_the_number_of_listed_solutions() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    answer(path, &["run", "3x4", "--keep", "all", "--dir", "kept", "-q"]);
+    for (state, method) in [
+        ("0 1 2 3 4 5 6 7 8 9 10 11", "bidirectional"),
+        ("(1,2)", "bidirectional"),
+        ("(1,2,3)", "bidirectional"),
+        ("11 10 9 8 7 6 5 4 3 2 1 0", "enumeration"),
+    ] {
+        let all = ["--all", "--limit", "100000", "--count"];
+        let found = answer(path, &[&["solve", "3x4", state], &all[..]].concat());
+        assert_eq!((&found["more"], &found["method"]), (&value!(false), &value!(method)), "{state}");
+        assert_eq!(found["count"], found["solutions"].as_array().unwrap().len().to_string(), "{state}");
+        let of_run = answer(path, &["solve", "kept", state, "--count"]);
+        assert_eq!((&of_run["count"], &of_run["method"]), (&found["count"], &value!("layers")), "{state}");
+    }
+    let hand = answer(path, &["solve", "2x2x2", "L D2 B' U x", "--scramble", "--all", "--count"]);
+    assert_eq!(hand["count"], hand["solutions"].as_array().unwrap().len().to_string());
+
+    // Three rings turn independently, in one direction: 57 turns, 19 of each, in any order.
+    let ring = |from: usize| {
+        let cells: Vec<String> = (from..from + 20).map(|cell| cell.to_string()).collect();
+        format!("\"({})\"", cells.join(","))
+    };
+    let moves = format!("A = {}\nB = {}\nC = {}\n", ring(1), ring(21), ring(41));
+    fs::write(path.join("rings.toml"), format!("name = \"rings\"\ndegree = 60\n[moves]\n{moves}")).unwrap();
+    // Pascal's triangle.
+    let mut rows: Vec<Vec<u128>> = vec![vec![1]];
+    for n in 1..=57 {
+        let last = &rows[n - 1];
+        let row = (0..=n).map(|k| last.get(k).unwrap_or(&0) + if k > 0 { last[k - 1] } else { 0 });
+        rows.push(row.collect());
+    }
+    let orders = rows[57][19] * rows[38][19];
+    assert!(orders > u128::from(u64::MAX));
+    let found = answer(path, &["solve", "rings.toml", "A B C", "--scramble", "--count"]);
+    assert_eq!((&found["distance"], &found["count"]), (&value!(57), &value!(orders.to_string())));
+    let (_, out, _) = in_directory(path, &["solve", "3x3", "V1 V2", "--scramble", "--count"]);
+    assert_eq!(out, "distance: 2\nsolution: V1' V2'\ncount: 2\n");
+}
+
+#[test]
+fn small_spaces_are_enumerated_if_the_search_becomes_large() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    let antipode = "1 0 3 2 5 4 7 6 9 8 11 10";
+    let output = fathom().args(["solve", "3x4", antipode, "--json"]).env("TMPDIR", path).output().unwrap();
+    let found = json(&output);
+    assert_eq!((&found["distance"], &found["method"]), (&value!(13), &value!("enumeration")));
+    let solution = found["solutions"][0].as_str().unwrap();
+    assert!(solution.split(' ').count() == 13 && replay(tiles(&found["state"]), solution).is_sorted());
+    assert_eq!(texts(&output).1, "");
+    assert_eq!(fs::read_dir(path).unwrap().count(), 0);
+    // Between two states, one of them an antipode of the other.
+    let between = ["solve", "3x4", "--from", "V1 H2", "--to", "H3 V2", "--scramble"];
+    assert_eq!(answer(path, &between)["method"], "bidirectional");
+    let to = "0 1 2 3 4 5 6 7 8 9 10 11";
+    let between = answer(path, &["solve", "3x4", "--from", antipode, "--to", to]);
+    assert_eq!((&between["method"], &between["solutions"]), (&value!("enumeration"), &found["solutions"]));
+
+    // A larger space is searched on.
+    let reversed = "15 14 13 12 11 10 9 8 7 6 5 4 3 2 1 0";
+    let large = ["solve", "4x4", reversed, "--memory", "100MiB"];
+    let (code, _, err) = in_directory(path, &large);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("note: no solution has 9 moves or fewer; "), "{err}");
+    let (_, _, err) = in_directory(path, &[&large[..], &["-q"]].concat());
+    assert!(err.starts_with("error: ") && err.contains("no solution has 9 moves or fewer"), "{err}");
+}
+
+/// `--moves` limits the solution, not the sequence that leads to a state.
+#[test]
+fn scrambles_may_have_moves_that_solutions_may_not() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let path = directory.path();
+    let moves = "V1,V1^-1,V2,V2^-1,V3,V3^-1,V4,V4^-1,H1,H1^-1";
+    let found = answer(path, &["solve", "3x4", "H2 V1 H3^2", "--scramble", "--moves", moves]);
+    let state = replay((0..12).collect(), "H2 V1 H3^2");
+    assert_eq!(tiles(&found["state"]), state);
+    let solution = found["solutions"][0].as_str().unwrap();
+    assert!(!solution.contains("H2") && !solution.contains("H3"), "{solution}");
+    assert!(replay(state, solution).is_sorted(), "{solution}");
+    // Wide turns and slices are no moves at all.
+    let all = ["R,R2,R',U,U2,U',F,F2,F'", "3x3x3", "L R' L' R U M M'", "--scramble"];
+    let found = answer(path, &["solve", all[1], all[2], all[3], "--moves", all[0]]);
+    assert_eq!(found["solutions"], value!(["U'"]));
+    for (puzzle, scramble, moves, says) in [
+        ("3x4", "H2", "V1,V2,V3,V4", "cannot reach this state"),
+        ("3x3x3", "L", "U,R,F", "cannot reach this state"),
+        ("3x4", "H2 V9", "V1,H1", "STATE: at offset 3: unknown move \"V9\". Moves: V1 V2 V3 V4 H1 H2 H3"),
+    ] {
+        let arguments = ["solve", puzzle, scramble, "--scramble", "--moves", moves];
+        let (code, out, err) = in_directory(path, &arguments);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+        assert!(err.contains(says), "{arguments:?}: {err}");
+    }
 }
 
 /// The axial pieces of the pyramid turn in place.

@@ -113,6 +113,14 @@ fn each_state_has_one_solution_of_each_class() {
 }
 
 #[test]
+fn ways_between_states_match_a_plain_search() {
+    for (question, _) in small() {
+        let model = SolveModel::new(&question).unwrap();
+        check_ways_between(&model, if plain(&model).len() < 100 { 3 } else { 37 });
+    }
+}
+
+#[test]
 fn layers_give_distances_and_solutions() {
     for (question, _) in small() {
         check_layers(question.clone());
