@@ -103,7 +103,12 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
         ));
     }
     let layer = kept.layers()[depth as usize].clone();
-    let found = classes(&mut kept, depth, args.memory_bytes())?;
+    let found = classes(
+        &mut kept,
+        (run.space.puzzle().cells, run.space.symmetry_order()),
+        depth,
+        args.memory_bytes(),
+    )?;
     let found = match args.up_to_inversion {
         true => up_to_inversion(run.space.cosets()?, found, layer.classes_with_inverse)?,
         false => found,
@@ -160,7 +165,7 @@ fn told(
     depth: u32,
     found: Vec<Class>,
 ) -> Result<Vec<AntipodeRow>> {
-    let words = SpaceWords::new(model, run.space.cosets()?);
+    let words = SpaceWords::new(model, &run.space);
     let mut search = Bidirectional::new(model, args.memory_bytes());
     let mut told = Vec::new();
     for class in found.into_iter().take(args.limit as usize) {

@@ -137,7 +137,7 @@ fn looked_up(
     kept: &mut LayerDistances<'_>,
     state: &OrientedPermutation,
 ) -> Result<Option<Found>> {
-    let (words, word) = (SpaceWords::new(model, run.space.cosets()?), model.word(state));
+    let (words, word) = (SpaceWords::new(model, &run.space), model.word(state));
     let depth = words.in_space(&word).map(|word| kept.depth_of(&word)).transpose()?;
     let Some(depth) = depth.flatten() else { return Ok(None) };
     let solutions = from_layers(kept, &words, model, &word, depth, args.most())?;
@@ -151,10 +151,7 @@ fn looked_up(
 /// Returns whether a run has finished layers, and the files of all of them exist.
 fn keeps_all(run: &RunDirectory) -> Result<bool> {
     let layers = run.visited()?.layers;
-    // A run by lists is not read yet.
-    Ok(run.space.cosets().is_ok()
-        && !layers.is_empty()
-        && layers.iter().all(|layer| layer.files != Files::Removed))
+    Ok(!layers.is_empty() && layers.iter().all(|layer| layer.files != Files::Removed))
 }
 
 /// Finds up to `most` shortest solutions from the layers of a run, for a state given as a word of the model.

@@ -24,6 +24,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod advice;
 pub mod audit;
 pub mod commit;
 pub mod coset_graph;
@@ -34,6 +35,7 @@ pub mod estimate;
 pub mod forecast;
 pub mod journal;
 pub mod layers_root;
+pub mod list_layers;
 mod list_search;
 pub mod membership;
 pub mod observer;

@@ -33,8 +33,6 @@ mod explain;
 mod free_space;
 mod spot_checks;
 
-pub(crate) use explain::file_limit;
-
 /// Continues a run from its last committed layer, until the run is complete, `max_depth` is reached, or
 /// `stop` is set. `observer` is notified of each step.
 ///

@@ -2,6 +2,8 @@
 
 mod lists;
 
+pub(crate) use lists::open as open_list;
+
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow, ShardRow, Watched as WatchedState};
 use crate::run::budget::MAX_MAP_BYTES;

@@ -3,7 +3,7 @@
 //!
 //! Modules, in reading order:
 //! - [`key`]: packed states as numbers of a fixed width; [`list_space`]: how a state is packed, and moves of
-//!   packed states;
+//!   packed states; [`mod@packing`]: the same without the type of keys;
 //! - [`list_file`]: the states of one layer in one shard, sorted and compressed;
 //! - [`buckets`]: the states that a thread has found, in memory and in spilled runs;
 //!   [`mod@next_layer`]: one layer from those before it; [`mod@first_depths`]: a few layers in memory.
@@ -21,9 +21,11 @@ pub mod key;
 pub mod list_file;
 pub mod list_space;
 pub mod next_layer;
+pub mod packing;
 
 pub use first_depths::first_depths;
 pub use key::Key;
 pub use list_file::{Identity, ListFile, ListWriter, Written};
 pub use list_space::ListSpace;
 pub use next_layer::{Failed, Layer, Progress, next_layer};
+pub use packing::{Packing, packing};

@@ -109,6 +109,9 @@ pub struct ListSpace<K> {
     /// The number of words that have fields.
     words: usize,
     is_closed_under_inverses: bool,
+    symbols: Symbols,
+    /// By cell.
+    fields: Box<[Field]>,
 }
 
 /// The symbols of the cells.
@@ -256,6 +259,8 @@ impl<K: Key> ListSpace<K> {
             bytes: bytes.into(),
             words,
             is_closed_under_inverses: puzzle.is_closed_under_inverses(),
+            symbols,
+            fields,
         };
         match space.starts.is_empty() {
             true => Self { starts: [solved].into(), ..space },
@@ -314,6 +319,24 @@ impl<K: Key> ListSpace<K> {
                 found(self.canonical(action.apply(state)));
             }
         }
+    }
+
+    /// Returns the symbol of a piece in an orientation on a cell; `None` if it never comes to the cell.
+    pub(crate) fn symbol_of(&self, piece: usize, orientation: u16, cell: usize) -> Option<u64> {
+        let symbols = &self.symbols;
+        (symbols.orbit_of[piece] == symbols.orbit_of[cell]).then(|| symbols.of(piece, orientation))
+    }
+
+    /// Returns the state with these symbols, one for each cell.
+    pub(crate) fn of_symbols(&self, symbols: &[u64]) -> K {
+        let mut state = K::ZERO;
+        self.fields.iter().zip(symbols).for_each(|(field, &symbol)| field.set(&mut state, symbol));
+        self.canonical(state)
+    }
+
+    /// Returns the symbol on each cell of a state.
+    pub(crate) fn symbols_of(&self, state: &K) -> Vec<u64> {
+        self.fields.iter().map(|field| field.get(state)).collect()
     }
 
     /// Returns the smallest of the vectors of a state.

@@ -78,7 +78,7 @@ impl<'m> Bidirectional<'m> {
     /// [`SearchError::Memory`] the search must not be used again.
     pub fn solve(&mut self, state: &[u8], most: usize) -> Result<Solutions, SearchError> {
         let paths = self.paths(state, &mut |_| true)?;
-        Ok(paths.expect("the search goes on until the balls meet").solutions(most))
+        Ok(paths.expect("the search continues until the balls meet").solutions(most))
     }
 
     /// Returns the shortest paths from a state, given by any of its words, to the goal. `goes_on` is called

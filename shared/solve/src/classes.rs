@@ -22,14 +22,20 @@ pub struct Class {
 /// be half empty.
 const CLASS_BYTES: u64 = 96;
 
-/// Returns the classes of a depth, sorted by size and then by word. The files of the depth must exist.
+/// Returns the classes of a depth of a space with `cells` cells under `symmetries` symmetries, sorted by size and then by
+/// word. The files of the depth must exist.
 ///
 /// # Errors [`fathom_command::exit::BadInput`] if the classes would not fit in `memory_bytes`. Another error
 /// if a file is missing or damaged, or contradicts the journal.
-pub fn classes(kept: &mut LayerDistances<'_>, depth: u32, memory_bytes: u64) -> Result<Vec<Class>> {
+pub fn classes(
+    kept: &mut LayerDistances<'_>,
+    (cells, symmetries): (usize, usize),
+    depth: u32,
+    memory_bytes: u64,
+) -> Result<Vec<Class>> {
     let layer = kept.layers()[depth as usize].clone();
     let most = layer.classes.unwrap_or(layer.stored);
-    let needed = most.saturating_mul(CLASS_BYTES + kept.graph().space().cells() as u64);
+    let needed = most.saturating_mul(CLASS_BYTES + cells as u64);
     if needed > memory_bytes {
         return Err(bad_input!(
             "depth {depth} has {} classes, which need {} of memory; the limit is {}. Increase it with --memory, or choose another depth",
@@ -39,11 +45,11 @@ pub fn classes(kept: &mut LayerDistances<'_>, depth: u32, memory_bytes: u64) -> 
         ));
     }
     let mut found: FxHashMap<Vec<u8>, u64> = FxHashMap::default();
-    kept.each_stored(depth, |graph, word| {
-        let (smallest, symmetry) = smallest(graph.space(), &word);
+    kept.each_stored(depth, |space, word| {
+        let (smallest, symmetry) = space.map_or((word.clone(), 1), |space| smallest(space, &word));
         found.insert(smallest, symmetry);
     })?;
-    let symmetries = kept.graph().space().symmetry_order() as u64;
+    let symmetries = symmetries as u64;
     let class = |(word, symmetry)| Class { word, size: symmetries / symmetry, symmetry };
     let mut classes: Vec<Class> = found.into_iter().map(class).collect();
     classes.sort_unstable_by(|a, b| (a.size, &a.word).cmp(&(b.size, &b.word)));

@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use fathom_engine::coset_graph::within;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, LayerRow};
+use fathom_engine::list_layers::{ListLayers, list_layers};
 use fathom_engine::run::{Depth, Geometry, ShardId, saved_tables};
 use fathom_engine::task::Store;
 use fathom_layer::{Digest, Disk, LayerError, LayerFile, Stored};
@@ -15,10 +16,22 @@ use std::collections::hash_map::Entry;
 /// looked up; after that, each lookup reads one coset.
 #[derive(Debug)]
 pub struct LayerDistances<'d> {
+    visited: Visited,
+    layers: Layers<'d>,
+}
+
+/// Layers as bits of cosets, or as lists of states.
+#[derive(Debug)]
+enum Layers<'d> {
+    Cosets(Box<CosetLayers<'d>>),
+    Lists(Box<dyn ListLayers + 'd>),
+}
+
+#[derive(Debug)]
+struct CosetLayers<'d> {
     graph: CosetGraph,
     geometry: Geometry,
     store: Store<'d>,
-    visited: Visited,
     open: FxHashMap<(Depth, ShardId), LayerFile>,
     /// The digests of the shards, by depth, for the layers whose files exist.
     digests: FxHashMap<Depth, Vec<Digest>>,
@@ -31,24 +44,12 @@ impl<'d> LayerDistances<'d> {
     /// # Errors If the store does not exist, the files of the run are damaged, or its tables do not fit in
     /// `memory_bytes`.
     pub fn new(run: &RunDirectory, memory_bytes: u64, disk: &'d dyn Disk) -> Result<Option<Self>> {
-        let Some(store) = run.store()? else {
-            return Ok(None);
+        let visited = run.visited()?;
+        let layers = match run.space.listed() {
+            Some(space) => list_layers(run, space, disk)?.map(Layers::Lists),
+            None => CosetLayers::new(run, &visited, memory_bytes, disk)?.map(Box::new).map(Layers::Cosets),
         };
-        let definition = &run.manifest;
-        let make = |space: &Space, colouring: &Colouring| {
-            saved_tables::cosets_for_reading(&run.path, definition.fingerprint, space, colouring)
-        };
-        let (graph, geometry) = within(definition, memory_bytes, make)?;
-        let (store, visited) = (Store::at(&store, disk)?, run.visited()?);
-        let there = visited.layers.iter().filter(|layer| layer.files != Files::Removed);
-        let digests = there.map(|layer| Ok((layer.depth, run.digests(layer.depth)?)));
-        let digests = digests.collect::<Result<_>>()?;
-        Ok(Some(Self { graph, geometry, store, visited, open: FxHashMap::default(), digests }))
-    }
-
-    /// Returns the cosets and the moves between them.
-    pub fn graph(&self) -> &CosetGraph {
-        &self.graph
+        Ok(layers.map(|layers| Self { visited, layers }))
     }
 
     /// Returns the finished layers, ordered by depth, including those whose files were removed.
@@ -89,6 +90,51 @@ impl<'d> LayerDistances<'d> {
     /// # Errors
     /// If a file is missing or damaged.
     pub fn is_at(&mut self, word: &[u8], depth: u32) -> Result<bool> {
+        match &mut self.layers {
+            Layers::Cosets(layers) => layers.is_at(word, depth),
+            Layers::Lists(layers) => layers.contains(word, Depth(depth)),
+        }
+    }
+
+    /// Calls `found` with every stored state of a depth, and with its space if that has symmetries: then only
+    /// representative cosets are stored, which have at least one state of each class. The files of the depth must exist.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged.
+    pub fn each_stored(&mut self, depth: u32, mut found: impl FnMut(Option<&Space>, Vec<u8>)) -> Result<()> {
+        match &mut self.layers {
+            Layers::Cosets(layers) => {
+                layers.each_stored(depth, |graph, word| found(Some(graph.space()), word))
+            }
+            Layers::Lists(layers) => layers.each(Depth(depth), &mut |word| found(None, word)),
+        }
+    }
+}
+
+impl<'d> CosetLayers<'d> {
+    /// Opens the kept layers of a run, as [`LayerDistances::new`] does.
+    fn new(
+        run: &RunDirectory,
+        visited: &Visited,
+        memory_bytes: u64,
+        disk: &'d dyn Disk,
+    ) -> Result<Option<Self>> {
+        let Some(store) = run.store()? else {
+            return Ok(None);
+        };
+        let definition = &run.manifest;
+        let make = |space: &Space, colouring: &Colouring| {
+            saved_tables::cosets_for_reading(&run.path, definition.fingerprint, space, colouring)
+        };
+        let (graph, geometry) = within(definition, memory_bytes, make)?;
+        let store = Store::at(&store, disk)?;
+        let there = visited.layers.iter().filter(|layer| layer.files != Files::Removed);
+        let digests = there.map(|layer| Ok((layer.depth, run.digests(layer.depth)?)));
+        let digests = digests.collect::<Result<_>>()?;
+        Ok(Some(Self { graph, geometry, store, open: FxHashMap::default(), digests }))
+    }
+
+    fn is_at(&mut self, word: &[u8], depth: u32) -> Result<bool> {
         let Some((coset, position)) = self.graph.locate(word) else {
             return Ok(false);
         };
@@ -98,12 +144,7 @@ impl<'d> LayerDistances<'d> {
         Ok(file.coset(local)?.contains(position))
     }
 
-    /// Calls `found` with every stored state of a depth. Only representative cosets are stored, which have at
-    /// least one state of each class. The files of the depth must exist.
-    ///
-    /// # Errors
-    /// If a file is missing or damaged.
-    pub fn each_stored(&mut self, depth: u32, mut found: impl FnMut(&CosetGraph, Vec<u8>)) -> Result<()> {
+    fn each_stored(&mut self, depth: u32, mut found: impl FnMut(&CosetGraph, Vec<u8>)) -> Result<()> {
         for shard in self.geometry.cut.ids() {
             self.file(Depth(depth), shard)?;
             let file = &self.open[&(Depth(depth), shard)];

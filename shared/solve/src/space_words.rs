@@ -1,13 +1,96 @@
 //! Translates between the words of a model and those of its space, which use different letters.
 
 use super::model::SolveModel;
+use fathom_engine::run::{ListedSpace, RunSpace};
+use fathom_lists::{Packing, packing};
 use fathom_space::Space;
 use rustc_hash::FxHashMap;
+
+/// Translates between the words of a model and the states of a run: words of its space, or packed states.
+#[derive(Debug)]
+pub enum SpaceWords<'s> {
+    /// The run is by cosets.
+    Cosets(CosetWords<'s>),
+    /// The run lists states.
+    Lists(ListWords),
+}
+
+impl<'s> SpaceWords<'s> {
+    /// Creates the tables for a model and a run that were built from the same
+    /// [`SpaceSpec`](fathom_engine::run::SpaceSpec).
+    pub fn new(model: &SolveModel, space: &'s RunSpace) -> Self {
+        match space {
+            RunSpace::Cosets(space) => Self::Cosets(CosetWords::new(model, space)),
+            RunSpace::Lists(space) => Self::Lists(ListWords::new(model, space)),
+        }
+    }
+
+    /// Returns the state of the run for a word of the model; `None` if some piece is on a cell that it cannot reach.
+    pub fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Self::Cosets(words) => words.in_space(word),
+            Self::Lists(words) => words.in_space(word),
+        }
+    }
+
+    /// Returns the word of the model for a state of the run; `None` if the model has no letter for one of the pieces.
+    pub fn in_model(&self, word: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Self::Cosets(words) => words.in_model(word),
+            Self::Lists(words) => words.in_model(word),
+        }
+    }
+}
+
+/// Tables that translate between the letters of a model and the symbols of packed states, cell by cell.
+#[derive(Debug)]
+pub struct ListWords {
+    packing: Box<dyn Packing>,
+    symbols: Vec<FxHashMap<u8, u64>>,
+    letters: Vec<FxHashMap<u64, u8>>,
+}
+
+impl ListWords {
+    fn new(model: &SolveModel, space: &ListedSpace) -> Self {
+        let (orientation_counts, solved) = (model.definition.orientation_counts(), model.definition.solved());
+        let packing = packing(&space.puzzle, &space.labels);
+        let (mut symbols, mut letters) = (Vec::new(), Vec::new());
+        for cell in 0..space.puzzle.cells {
+            let (mut of_letter, mut of_symbol) = (FxHashMap::default(), FxHashMap::default());
+            for piece in 0..space.puzzle.cells {
+                for turn in 0..orientation_counts[piece] {
+                    let counted = turn + solved[piece].orientation + orientation_counts[piece];
+                    // A letter that hides the orientation may stand for any.
+                    if let Some(counted) = counted.checked_sub(solved[cell].orientation)
+                        && let Some(symbol) = packing.symbol(piece, counted, cell)
+                    {
+                        let letter = model.alphabet.letter(piece, turn);
+                        of_letter.insert(letter, symbol);
+                        of_symbol.insert(symbol, letter);
+                    }
+                }
+            }
+            symbols.push(of_letter);
+            letters.push(of_symbol);
+        }
+        Self { packing, symbols, letters }
+    }
+
+    fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {
+        let symbols = self.symbols.iter().zip(word).map(|(symbols, letter)| symbols.get(letter).copied());
+        Some(self.packing.pack(&symbols.collect::<Option<Vec<_>>>()?))
+    }
+
+    fn in_model(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let symbols = self.packing.symbols(bytes);
+        self.letters.iter().zip(symbols).map(|(letters, symbol)| letters.get(&symbol).copied()).collect()
+    }
+}
 
 /// Tables that translate between the letters of a model and pieces of a space: the label of a piece and its
 /// orientation, as the space counts orientations.
 #[derive(Clone, Debug)]
-pub struct SpaceWords<'s> {
+pub struct CosetWords<'s> {
     space: &'s Space,
     /// By cell: the number of its table.
     tables: Vec<usize>,
@@ -17,9 +100,8 @@ pub struct SpaceWords<'s> {
     letters: Vec<FxHashMap<(u16, u8), u8>>,
 }
 
-impl<'s> SpaceWords<'s> {
-    /// Creates the tables for a model and a space that were built from the same [`SpaceSpec`](fathom_engine::run::SpaceSpec).
-    pub fn new(model: &SolveModel, space: &'s Space) -> Self {
+impl<'s> CosetWords<'s> {
+    fn new(model: &SolveModel, space: &'s Space) -> Self {
         let (orientation_counts, solved) = (model.definition.orientation_counts(), model.definition.solved());
         let labels = space.piece_labels().of_pieces();
         let (mut pieces, mut letters) = (Vec::new(), Vec::new());
@@ -56,17 +138,13 @@ impl<'s> SpaceWords<'s> {
         Self { space, tables, pieces, letters }
     }
 
-    /// Returns the word of the space for a word of the model; `None` if some piece is on a cell that it
-    /// cannot reach.
-    pub fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {
+    fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {
         let tables = self.tables.iter().map(|&table| &self.pieces[table]);
         let pieces = tables.zip(word).map(|(pieces, letter)| pieces.get(letter).copied());
         Some(self.space.word_of_pieces(&pieces.collect::<Option<Vec<_>>>()?))
     }
 
-    /// Returns the word of the model for a word of the space; `None` if the model has no letter for one of
-    /// the pieces.
-    pub fn in_model(&self, word: &[u8]) -> Option<Vec<u8>> {
+    fn in_model(&self, word: &[u8]) -> Option<Vec<u8>> {
         let pieces = self.space.pieces(word);
         let tables = self.tables.iter().map(|&table| &self.letters[table]);
         tables.zip(pieces).map(|(letters, piece)| letters.get(&piece).copied()).collect()

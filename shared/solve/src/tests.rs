@@ -332,7 +332,7 @@ fn check_layers(question: SpaceSpec) {
     let run = run(question, &directory.path().join("run"), None);
     let mut kept = LayerDistances::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
     assert!(kept.is_complete() && kept.has_all_to(kept.layers().len() as u32 - 1));
-    let words = SpaceWords::new(&model, run.space.cosets().unwrap());
+    let words = SpaceWords::new(&model, &run.space);
     for known in plain(&model).values() {
         let word = model.word(&known.element);
         let in_space = words.in_space(&word).unwrap();
@@ -459,9 +459,10 @@ fn check_classes(question: SpaceSpec) {
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
     let mut kept = LayerDistances::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
-    let symmetries = run.space.cosets().unwrap().symmetry_order() as u64;
+    let (cells, order) = (run.space.puzzle().cells, run.space.symmetry_order());
+    let symmetries = order as u64;
     for depth in 0..kept.layers().len() as u32 {
-        let found = classes(&mut kept, depth, u64::MAX).unwrap();
+        let found = classes(&mut kept, (cells, order), depth, u64::MAX).unwrap();
         let layer = kept.layers()[depth as usize].clone();
         assert_eq!(found.iter().map(|class| class.size).sum::<u64>(), layer.states);
         assert_eq!(Some(found.len() as u64), layer.classes);
@@ -471,7 +472,7 @@ fn check_classes(question: SpaceSpec) {
         }
         assert!(found.is_sorted_by(|a, b| (a.size, &a.word) < (b.size, &b.word)));
     }
-    let little = classes(&mut kept, 1, 10).unwrap_err().to_string();
+    let little = classes(&mut kept, (cells, order), 1, 10).unwrap_err().to_string();
     assert!(little.contains("Increase it with --memory"), "{little}");
 }
 

@@ -497,6 +497,62 @@ fn huge_spaces_have_first_depths() {
     assert_eq!(counts(&["run", "4x4", "--max-depth", "1"]), [1, 24]);
 }
 
+/// The states of each layer, and solutions from them, against those of a run by cosets and a search from both ends.
+#[test]
+fn states_of_lists_are_looked_up() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples");
+    let free = format!("{examples}/2x2x2-free.toml");
+    let colours = format!("{examples}/two-colours.toml");
+    let limited = format!("{examples}/limited.toml");
+    let spaces = [
+        ("2x3", "--metric=multi"),
+        ("3x3", "--labels=0,0,0,1,1,1,2,2,2"),
+        ("pyraminx", "--metric=multi"),
+        ("2x2x2", "--moves=R,U,R',U'"),
+        (&free, "-q"),
+        (&colours, "-q"),
+        (&limited, "-q"),
+        ("lx:6", "-q"),
+        ("clock", "--max-depth=2"),
+    ];
+    for (puzzle, option) in spaces {
+        let directory = tempdir().unwrap();
+        let fathom = |arguments: &[&str]| {
+            let output = fathom().current_dir(directory.path()).args(arguments).output().unwrap();
+            let (out, error) = texts(&output);
+            assert!(output.status.success(), "{puzzle} {arguments:?}: {error}");
+            out
+        };
+        let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        let found = json(&fathom(&[
+            "run", puzzle, option, "--engine", "lists", "--keep", "all", "--dir", "run", "--json",
+        ]));
+        let counts = found["counts"].as_array().unwrap();
+        for depth in [1, counts.len() / 2, counts.len() - 1] {
+            let depth_is = depth.to_string();
+            let told = json(&fathom(&["antipodes", "run", "--depth", &depth_is, "--limit", "9", "--json"]));
+            assert_eq!(told["states"], counts[depth], "{puzzle}");
+            assert_eq!(told["classes"], told["states"], "{puzzle}");
+            for class in told["representatives"].as_array().unwrap() {
+                let state = class["state"].as_str().unwrap();
+                if found["inverse_closed"].as_bool().unwrap() {
+                    let from_layers = json(&fathom(&["solve", "run", state, "--json", "--count"]));
+                    let mut search = vec!["solve", puzzle, state, "--json", "--count"];
+                    search.extend([option].iter().filter(|option| !option.starts_with("--max-depth")));
+                    let searched = json(&fathom(&search));
+                    assert_eq!(from_layers["method"], "layers");
+                    for field in ["distance", "count", "solutions"] {
+                        assert_eq!(from_layers[field], searched[field], "{puzzle} {state} {field}");
+                    }
+                    assert_eq!(from_layers["distance"].as_u64(), Some(depth as u64));
+                } else {
+                    assert!(class["scramble"].is_string());
+                }
+            }
+        }
+    }
+}
+
 /// Commands that need cosets say so, and write nothing.
 #[test]
 fn runs_by_lists_are_refused_in_words() {
@@ -508,7 +564,8 @@ fn runs_by_lists_are_refused_in_words() {
     assert!(run(&["run", "3x3x3", "--dir", "large", "--max-depth", "2"]).status.success());
     for (arguments, says) in [
         (&["audit", "r"][..], "lists its states"),
-        (&["antipodes", "r"], "lists its states"),
+        (&["antipodes", "r"], "is not complete"),
+        (&["antipodes", "r", "--depth", "3", "--up-to-inversion"], "lists its states"),
         (&["serve", "3x3", "--engine", "lists", "--listen", "127.0.0.1:0"], "--engine lists"),
         (&["run", "3x3", "--engine", "lists", "--workers", "2"], "--engine lists"),
         (&["run", "3x3", "--engine", "lists", "--keep", "two"], "--keep two"),

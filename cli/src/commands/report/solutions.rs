@@ -28,7 +28,7 @@ pub(super) fn add(report: &mut Report, run: &RunDirectory) -> Result<()> {
     let Ok(model) = SolveModel::new(&run.manifest.spec) else {
         return Ok(());
     };
-    let words = SpaceWords::new(&model, run.space.cosets()?);
+    let words = SpaceWords::new(&model, &run.space);
     let mut search = Bidirectional::new(&model, machine::memory_bytes(None) / 2);
     for example in &mut deepest.examples {
         let word = words

@@ -1,6 +1,7 @@
 //! The errors that end a search, with advice for the user.
 
 use super::Search;
+use crate::advice::file_limit;
 use crate::run::Depth;
 use crate::task::TaskError;
 use fathom_command::shell;
@@ -78,11 +79,4 @@ impl Search<'_> {
         };
         anyhow::Error::new(error).context(advice)
     }
-}
-
-/// Returns the advice for a file that is larger than files may be.
-pub(crate) fn file_limit(depth: Depth, path: &str) -> String {
-    format!(
-        "a file of depth {depth} is larger than this process may write, or than its file system allows; raise the limit ('ulimit -f unlimited') or use another disk, then continue with 'fathom resume {path}'"
-    )
 }

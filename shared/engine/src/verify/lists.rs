@@ -79,7 +79,7 @@ fn verify_with<K: Key>(run: &RunDirectory, space: &ListedSpace, disk: &dyn Disk)
 }
 
 /// Opens the file of a shard, and compares its digest with the journal.
-fn open<K: Key>(
+pub(crate) fn open<K: Key>(
     run: &RunDirectory,
     space: &ListSpace<K>,
     store: &Store<'_>,

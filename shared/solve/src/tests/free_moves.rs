@@ -140,7 +140,7 @@ fn scrambles_reach_states_without_inverse_moves() {
         let run = run(question, &directory.path().join("run"), None);
         assert!(!run.space.cosets().unwrap().is_closed_under_inverses());
         let mut kept = LayerDistances::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
-        let words = SpaceWords::new(&model, run.space.cosets().unwrap());
+        let words = SpaceWords::new(&model, &run.space);
         // Forwards from the solved state, by products of elements.
         let solved = model.product(&[]);
         let mut known = HashSet::from([seen(&model, &free, &solved)]);
@@ -252,7 +252,7 @@ fn free_and_fixed_cubes_have_equal_layers() {
     let run = run(question, &directory.path().join("run"), None);
     let mut kept = LayerDistances::new(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
     let (held, free) = (&HELD[0], &FREE[0]);
-    let words = SpaceWords::new(free, run.space.cosets().unwrap());
+    let words = SpaceWords::new(free, &run.space);
     let mut search = Bidirectional::new(held, 1 << 30);
     // A long, fixed walk through the states.
     let mut walk: Vec<usize> = Vec::new();
