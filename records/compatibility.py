@@ -6,7 +6,7 @@
 docs/compatibility.md is a summary of that page.
 
 CHECKOUT is a directory, preferably a git checkout, so that the page can name its commit. Each file is planned, and searched if it
-has at most --states states. A file's own metric and labels are used. With --peer PROGRAM, a program such as twsearch that reads a
+has at most --states states; of those that are too large for a plan the first three depths are listed. A file's own metric and labels are used. With --peer PROGRAM, a program such as twsearch that reads a
 .tws or .ksolve file and prints lines of depth and count, its table is compared with ours if both are complete, and so is its time;
 --peer-for CHECKOUT does so only for the files of one directory. With --published DIRECTORY, which has logs of such runs, those of
 the same file are compared in the same way.
@@ -89,6 +89,18 @@ def has_peer(options, checkout):
     return options.peer and options.peer_for in (None, checkout)
 
 
+def first_depths(options, file, scratch):
+    """The number of states at depths 1, 2 and 3 of a space that is too large to be searched."""
+    with tempfile.TemporaryDirectory(dir=scratch) as directory:
+        command = [options.fathom, "run", "-q", "--json", "--max-depth", "3", "--dir", "run", str(file)]
+        listed, _ = run(command, SEARCH_SECONDS, directory)
+    if listed is None:
+        return f"not listed in {SEARCH_SECONDS} s"
+    if listed.returncode != 0:
+        return reason(listed)
+    return "; ".join(f"{states:,}" for states in json.loads(listed.stdout)["counts"][1:])
+
+
 def row(options, checkout, file, scratch):
     """The result for a file: name, kind, states, fill, seconds to plan, seconds to search, those of the peer, outcome, and
     the fill of one bit for each class of states, which is less than 1 if symmetries fix many states."""
@@ -100,7 +112,8 @@ def row(options, checkout, file, scratch):
         text = reason(planned)
         states = re.search(r"has ([\d,]+) states", text)
         kind = "too large" if states else f"refused: {text}"
-        return [name, kind, rounded(states.group(1)) if states else "", "", f"{plan_seconds:.1f}", "", "", "", ""]
+        depths = first_depths(options, file, scratch) if states else ""
+        return [name, kind, rounded(states.group(1)) if states else "", "", f"{plan_seconds:.1f}", "", "", depths, ""]
     plan = json.loads(planned.stdout)
     states = int(plan["states"])
     cells = [name, "loads", f"{states:,}", f"{plan['fill']:.2f}", f"{plan_seconds:.1f}", "", "", "", ""]

@@ -24,6 +24,7 @@ use crate::run::{Geometry, RunManifest};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::Disk;
+use fathom_puzzle::Puzzle;
 use fathom_space::{CosetGraph, Labels, Space};
 use indicatif::HumanBytes;
 use kept_layers::KeptLayers;
@@ -201,9 +202,12 @@ fn labels_of(space: &Space) -> (&Labels, &Labels) {
 
 fn plain_of(manifest: &RunManifest, (given, of_pieces): (&Labels, &Labels)) -> Result<Plain> {
     let puzzle = manifest.spec.source.moves_alone(manifest.spec.metric);
-    let mut puzzle = puzzle.map_err(|error| anyhow!(error))?;
+    Ok(plain_of_puzzle(puzzle.map_err(|error| anyhow!(error))?, (given, of_pieces)))
+}
+
+fn plain_of_puzzle(mut puzzle: Puzzle, (given, of_pieces): (&Labels, &Labels)) -> Plain {
     puzzle.rule_out_alike(given.of_pieces());
-    Ok(Plain::new(&puzzle, of_pieces))
+    Plain::new(&puzzle, of_pieces)
 }
 
 fn audit_kept(plain: &Plain, mut kept: KeptLayers, options: Options) -> Result<Audit> {

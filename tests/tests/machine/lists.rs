@@ -495,6 +495,11 @@ fn huge_spaces_have_first_depths() {
         [1, 12, 114, 1068, 10011]
     );
     assert_eq!(counts(&["run", "4x4", "--max-depth", "1"]), [1, 24]);
+    // More cells than cosets can have: ten swaps of different cells, of which each subset is a state.
+    let swaps = (0..10).map(|swap| format!("s{swap} = \"({},{})\"\n", 300 * swap + 1, 300 * swap + 2));
+    let text = format!("name = \"swaps\"\ndegree = 3000\n[moves]\n{}", swaps.collect::<String>());
+    fs::write(directory.path().join("swaps.toml"), text).unwrap();
+    assert_eq!(counts(&["run", "swaps.toml", "--max-depth", "4"]), [1, 10, 45, 120, 210]);
 }
 
 /// The states of each layer, and solutions from them, against those of a run by cosets and a search from both ends.

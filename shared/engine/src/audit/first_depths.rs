@@ -1,8 +1,8 @@
 //! The first depths of a run, counted directly by applying the moves one by one from the solved state. Only
 //! the counts of the search are used, so the layers may be anywhere.
 
-use super::plain_of;
 use super::plain_states::{Plain, State};
+use super::{plain_of, plain_of_puzzle};
 use crate::journal::LayerRow;
 use crate::run::{RunManifest, RunSpace};
 use anyhow::{Result, anyhow};
@@ -22,7 +22,12 @@ pub(crate) fn check<'a>(
     most_pieces: usize,
 ) -> Result<()> {
     let (given, of_pieces) = space.labels();
-    let counts = first_depths(&plain_of(manifest, (given, &of_pieces))?, most_pieces);
+    let plain = match space.listed() {
+        // Lists have spaces that are too large for cosets.
+        Some(listed) => plain_of_puzzle(listed.puzzle.clone(), (given, &of_pieces)),
+        None => plain_of(manifest, (given, &of_pieces))?,
+    };
+    let counts = first_depths(&plain, most_pieces);
     let states = layers.map(|layer| layer.states).chain(is_complete.then_some(0));
     for ((depth, states), &counted) in (0..).zip(states).zip(&counts) {
         if states != counted {
