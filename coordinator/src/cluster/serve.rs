@@ -5,7 +5,9 @@
 
 use crate::cluster::damage_check::Checker;
 use crate::cluster::end_check::{EndCheck, LayerFiles, Row};
-use crate::cluster::event::{Effect, Ending, Event, Held, Holding, Millis, Note, NoteLevel, RequestId};
+use crate::cluster::event::{
+    Effect, Ending, Event, Held, Holding, Millis, Note, NoteLevel, Reply, RequestId,
+};
 use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
 use crate::cluster::layer_remover::Retirer;
 use crate::cluster::page_view::{LayerProgress, News, ShardStory, View};
@@ -314,7 +316,15 @@ impl<'d> Coordinator<'d> {
     /// Applies an event, and carries out the effects. Returns how the run ended, if it has.
     fn happened(&mut self, event: Event) -> Result<Option<Ending>> {
         let now = self.now();
-        self.effects.extend(self.state.apply(now, event));
+        for effect in self.state.apply(now, event) {
+            match effect {
+                // A worker sends its next heartbeat only after this answer, and counts as lost without it.
+                Effect::Reply(_, Reply::Known | Reply::Unknown) if self.end_check.is_some() => {
+                    self.carry_out(effect)?;
+                }
+                effect => self.effects.push_back(effect),
+            }
+        }
         self.carry_out_all()
     }
 

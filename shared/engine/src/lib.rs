@@ -24,7 +24,6 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod advice;
 pub mod audit;
 pub mod commit;
 pub mod coset_graph;

@@ -1,7 +1,6 @@
 //! The search by lists of states: depth by depth, with the same journal, checkpoints and events as the search by
 //! cosets. A search that is interrupted repeats the depth that it was working on.
 
-use crate::advice::file_limit;
 use crate::commit::{Added, Commit, add_layer, checkpoint};
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Files, ProcessRow, ShardRow};
@@ -9,6 +8,7 @@ use crate::observer::{self, Observer};
 use crate::options::{End, Options, Stop, TICK};
 use crate::run::{Depth, ListedSpace, Lookback, ShardId, ShardReport, Task};
 use crate::task::Store;
+use crate::task::error::file_limit;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{failpoint, machine, shell};
 use fathom_layer::{Deferred, Disk, LayerError, Totals, many_descriptors};

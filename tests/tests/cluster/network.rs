@@ -517,7 +517,8 @@ fn flipped_bits_between_a_worker_and_its_coordinator_do_no_harm() {
     let mut cluster = Cluster::new(&SPACE, &["--audit", "0"]);
     cluster.serve();
     let between = TcpListener::bind("127.0.0.1:0").unwrap();
-    let worker = cluster.joining_at("w1", &between.local_addr().unwrap().to_string());
+    let mut worker = cluster.joining_at("w1", &between.local_addr().unwrap().to_string());
+    worker.arg("--token-file").arg(cluster.run().join("token"));
     let coordinator = cluster.address.clone();
     std::thread::spawn(move || {
         for near in between.incoming() {

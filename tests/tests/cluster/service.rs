@@ -164,11 +164,11 @@ fn file_size_limit_ends_a_run_with_a_message() {
     well(&fathom().args(["resume", "-q"]).arg(&run).output().unwrap());
 }
 
-/// The recursion of the planner needs more stack than the first thread has.
+/// Commands need more stack than the first thread has here.
 #[test]
 fn small_stack_suffices() {
     let directory = fathom_tests::tempdir().unwrap();
-    for arguments in [&["plan", "3x3x3"][..], &["run", "3x3", "-q", "--dir", "run"], &["verify", "run"]] {
+    for arguments in [&["plan", "3x4"][..], &["run", "3x3", "-q", "--dir", "run"], &["verify", "run"]] {
         let mut command = Command::new("sh");
         command.args(["-ec", "ulimit -s 100; exec \"$0\" \"$@\""]).arg(fathom().get_program());
         well(&command.args(arguments).current_dir(directory.path()).output().unwrap());

@@ -204,7 +204,7 @@ fn links_in_place_of_files_are_refused() {
     }
     let store = half.0.path().join("store");
     fs::create_dir(&store).unwrap();
-    for name in ["log.jsonl", "lock"] {
+    for name in ["lock", "log.jsonl"] {
         let join = with(fathom_worker(), &["--join", "127.0.0.1:1", "--store", "store", "-q"]);
         refuses(join, &store.join(name), &format!("store/{name} is a symbolic link"));
     }

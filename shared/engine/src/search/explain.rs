@@ -1,9 +1,9 @@
 //! The errors that end a search, with advice for the user.
 
 use super::Search;
-use crate::advice::file_limit;
 use crate::run::Depth;
 use crate::task::TaskError;
+use crate::task::error::file_limit;
 use fathom_command::shell;
 use fathom_layer::{Disk, LayerError};
 

@@ -1,6 +1,6 @@
 //! Errors of tasks.
 
-use crate::run::Task;
+use crate::run::{Depth, Task};
 use fathom_layer::LayerError;
 use std::error::Error;
 use std::path::PathBuf;
@@ -65,4 +65,11 @@ pub enum TaskError {
 pub fn chain(error: &dyn Error) -> String {
     let causes = std::iter::successors(Some(error), |error: &&dyn Error| (*error).source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// Returns the advice for a file that is larger than files may be.
+pub(crate) fn file_limit(depth: Depth, path: &str) -> String {
+    format!(
+        "a file of depth {depth} is larger than this process may write, or than its file system allows; raise the limit ('ulimit -f unlimited') or use another disk, then continue with 'fathom resume {path}'"
+    )
 }
