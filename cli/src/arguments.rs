@@ -20,8 +20,8 @@ pub(crate) use help::all_commands;
 pub(crate) use page::{HttpArguments, PageArguments};
 pub(crate) use plan::PlanArguments;
 pub(crate) use puzzle_questions::{
-    AntipodesArguments, ConvertArguments, GroupArguments, PiecesArguments, PuzzlesArguments, ShapesArguments,
-    SolveArguments,
+    AntipodesArguments, ConvertArguments, GroupArguments, PhasesArguments, PiecesArguments, PuzzlesArguments,
+    ShapesArguments, SolveArguments,
 };
 pub(crate) use search::{
     BeginArguments, CompareArguments, Engine, MergeArguments, OnDoneArguments, RemoveArguments,
@@ -155,6 +155,8 @@ pub(crate) enum Command {
     Antipodes(AntipodesArguments),
     /// Prove bounds on God's number without a search
     Bound(BoundArguments),
+    /// Find how many moves each phase of a chain of subgroups takes, which bounds God's number
+    Phases(PhasesArguments),
     /// Measure kernels and whole searches on this machine
     Bench(BenchArguments),
     /// Create the keys of a cluster: a token and TLS certificates

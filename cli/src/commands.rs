@@ -19,6 +19,7 @@ pub(crate) mod merge;
 pub(crate) mod missing_run;
 pub(crate) mod new_run;
 pub(crate) mod page;
+pub(crate) mod phases;
 pub(crate) mod pieces;
 pub(crate) mod plan;
 pub(crate) mod plan_search;

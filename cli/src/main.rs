@@ -49,6 +49,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Command::Audit(args) => commands::audit::audit(&args),
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Bound(args) => commands::bound::bound(&args),
+        Command::Phases(args) => commands::phases::phases(&args),
         Command::Bench(args) => match &args.against {
             Some(other) => commands::bench_pair::compare(&args, other),
             None => commands::bench::bench(&args),
@@ -83,6 +84,7 @@ fn doing_of(command: &Command) -> Option<&'static str> {
         Command::Solve(_) => "searching for solutions",
         Command::Antipodes(_) => "listing classes",
         Command::Bound(_) => "bounding God's number",
+        Command::Phases(_) => "searching the phases",
         Command::Remove(_) => "removing",
         _ => return None,
     })

@@ -8,6 +8,7 @@ mod help;
 mod hostile_files;
 mod move_names;
 mod names;
+mod phases;
 pub(crate) mod puzzles;
 mod report;
 mod shapes;

@@ -10,12 +10,16 @@ const GROUPS: [(&str, &[&str], &[&str]); 5] = [
     ("Runs", &["run", "resume", "plan", "status", "top", "ls", "remove"], &["logs", "merge"]),
     ("Clusters", &["serve", "worker", "keys", "stop", "drain"], &["workers"]),
     ("Results", &["report", "page", "verify", "audit"], &["compare"]),
-    ("Puzzles", &["puzzles", "solve", "group", "bound"], &["pieces", "antipodes", "shapes", "convert"]),
+    (
+        "Puzzles",
+        &["puzzles", "solve", "group", "bound"],
+        &["pieces", "antipodes", "phases", "shapes", "convert"],
+    ),
     ("This program", &[], &["bench", "completions", "man", "help"]),
 ];
 
 /// Examples by command. `tests/tests/command_line/help.rs` parses each line.
-const EXAMPLES: [(&str, &[&str]); 32] = [
+const EXAMPLES: [(&str, &[&str]); 33] = [
     (
         "run",
         &[
@@ -85,12 +89,13 @@ const EXAMPLES: [(&str, &[&str]); 32] = [
         &[
             "fathom solve 3x3 '8 7 6 5 4 3 2 1 0'",
             "fathom solve 2x2x2 --scramble \"R U2 F'\" --all",
-            "fathom solve 3x3x3 --scramble --from \"R U2\" --to \"F D'\"",
+            "fathom solve 3x3x3 --scramble \"R U2\" --to \"F D'\"",
             "fathom solve 3x4 '1 0 2 3 4 5 6 7 8 9 10 11' --count",
             "fathom solve runs/3x4-multi '11 10 9 8 7 6 5 4 3 2 1 0'",
         ],
     ),
     ("antipodes", &["fathom antipodes 3x3", "fathom antipodes runs/3x4-multi --depth 12 --limit 5"]),
+    ("phases", &["fathom phases 3x3x3 --chain 'U,D,L,R,F2,B2; U,D,L2,R2,F2,B2; U2,D2,L2,R2,F2,B2'"]),
     (
         "bound",
         &["fathom bound 5x5", "fathom bound 2..8 --json", "fathom bound 4x4 --upper --chain '0-3;0-7;0-15'"],

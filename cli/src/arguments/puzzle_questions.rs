@@ -184,3 +184,30 @@ impl AntipodesArguments {
         machine::memory_bytes(self.memory)
     }
 }
+
+/// A generator is a sequence of moves, such as "R2" or "V1 H1^-1". A phase uses all moves of the puzzle that are
+/// in its group.
+#[derive(Debug, Args)]
+pub(crate) struct PhasesArguments {
+    /// A board such as 3x4, a puzzle such as 3x3x3 (see 'fathom puzzles'), or a file
+    pub(crate) puzzle: String,
+    /// The subgroups in which the phases end, each by its generators, for example "U,D,R2,L2,F2,B2"; the last
+    /// phase ends in the solved state
+    #[arg(long, value_name = "LIST;LIST;...")]
+    pub(crate) chain: String,
+    /// What counts as one move, as for 'fathom run' [default: depends on the puzzle]
+    #[arg(long, value_name = "M")]
+    pub(crate) metric: Option<Metric>,
+    /// Memory limit, for example 2GiB [default: 90 % of the available memory]
+    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
+    memory: Option<u64>,
+    /// Print JSON
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) json: bool,
+}
+
+impl PhasesArguments {
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        machine::memory_bytes(self.memory)
+    }
+}

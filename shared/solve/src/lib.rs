@@ -6,7 +6,8 @@
 //! solutions, given a function that returns distances), [`ball`] and [`bidirectional`] (compute distances
 //! without a run), [`layer_distances`] and [`space_words`] (read distances from the layers that a run has kept),
 //! [`classes`](mod@classes) (the states of a layer up to symmetry), [`elements`] (reads elements of a
-//! puzzle's group), [`mod@bound`] (bounds on God's numbers, without a run).
+//! puzzle's group), [`mod@phases`] (solving through a chain of subgroups), [`mod@bound`] (bounds on God's
+//! numbers, without a run).
 //!
 //! Invariants: a solution leads from a state to the solved one, or to another goal, up to free moves, and its
 //! length is the distance. A distance is exact or not returned at all. Solutions are in lexicographic order, by the order
@@ -24,6 +25,7 @@ pub mod elements;
 pub mod layer_distances;
 pub mod model;
 pub mod moves;
+pub mod phases;
 pub mod space_words;
 pub mod square1;
 pub mod state;
@@ -33,6 +35,7 @@ pub use classes::{Class, classes, up_to_inversion};
 pub use descent::{Solutions, count, descend, way_to};
 pub use layer_distances::LayerDistances;
 pub use model::{ModelError, SolveModel};
+pub use phases::{Phase, PhaseError, phases};
 pub use space_words::SpaceWords;
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! definition of the puzzle with the searches.
 
 mod free_moves;
+mod phases;
 
 use super::*;
 use fathom_algebra::{OrientedPermutation, Permutation};

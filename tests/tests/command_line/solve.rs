@@ -170,7 +170,15 @@ fn solutions_lead_from_one_state_to_another() {
     assert_eq!(between.split(' ').count(), back["distance"].as_u64().unwrap() as usize);
     let never = ["solve", "1x6", "--labels", "0,1,0,1,0,1", "--to", "0 2 1 3 4 5"];
     let (code, _, err) = in_directory(path, &never);
-    assert!(code == Some(2) && err.contains("1x6 cannot reach this state: "), "{err}");
+    assert!(code == Some(2) && err.contains("--to: 1x6 cannot reach this state"), "{err}");
+    // Each move needs the pieces of the other one at home, so only one of them can be made.
+    let moves = "A = { cycles = \"(1,2)\", guard = [3] }\nB = { cycles = \"(3,4)\", guard = [1] }\n";
+    fs::write(path.join("either.toml"), format!("name = \"either\"\ndegree = 4\n[moves]\n{moves}")).unwrap();
+    let either = ["solve", "either.toml", "--from", "1 0 2 3", "--to"];
+    let found = answer(path, &[&either[..], &["0 1 3 2"]].concat());
+    assert_eq!(found["solutions"], value!(["A B"]));
+    let (code, _, err) = in_directory(path, &[&either[..], &["1 0 3 2"]].concat());
+    assert!(code == Some(2) && err.contains("the search exhausted all "), "{err}");
 }
 
 /// Both searches, and the layers of a run, count as many solutions as they list.
