@@ -4,6 +4,7 @@ use crate::arguments::PuzzlesArguments;
 use anyhow::Result;
 use fathom_command::{output, terminal_line};
 use fathom_puzzle::family::sliding;
+use fathom_puzzle::load::tokens;
 use fathom_puzzle::{Family, Metric, PuzzleSpec, families};
 use fathom_report::known_results::{GodsNumber, gods_numbers};
 use fathom_report::text;
@@ -104,7 +105,15 @@ pub(crate) fn puzzles(args: &PuzzlesArguments) -> Result<()> {
         ..board.clone()
     };
     let sliding = Known { known: Vec::new(), ..sliding };
-    let all: Vec<Known> = [board, sliding].into_iter().chain(families().iter().map(Known::new)).collect();
+    let tokens = Known {
+        word: tokens::PATTERN,
+        example: "tokens:docs/examples/theta.graph",
+        about: "tokens on the vertices of a graph, whose edges a file lists; they slide to blank vertices",
+        states: "n! / blanks!, or fewer",
+        ..sliding.clone()
+    };
+    let all: Vec<Known> =
+        [board, sliding, tokens].into_iter().chain(families().iter().map(Known::new)).collect();
     if args.json {
         return output::line(&serde_json::to_string(&all)?);
     }

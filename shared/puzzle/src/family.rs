@@ -6,6 +6,7 @@ pub mod clock;
 pub mod cube;
 pub mod cuboid;
 pub mod facelet_places;
+pub mod gear;
 pub mod geometry;
 pub mod in_space;
 pub mod kilominx;
@@ -324,7 +325,7 @@ mod tests {
         for word in ["pancake:2", "burnt-pancake:1", "star:2", "coxeter:2", "all-transpositions:2"] {
             assert!(by_name(word).is_ok(), "{word}");
         }
-        for word in ["necklace:2,1", "necklace:64,63", "1x2x2", "3x3x1", "3x2x3"] {
+        for word in ["necklace:2,1", "necklace:64,63", "1x2x2", "3x3x1", "3x2x3", "2x2x5", "3x3x5"] {
             assert!(by_name(word).is_ok(), "{word}");
         }
         for word in ["lrx:2", "lx:2", "topspin:2,2", "topspin:64,64", "all-transpositions:64", "lrx:64"] {
@@ -362,8 +363,8 @@ mod tests {
             assert_eq!(message(word), format!("{word:?} {necklace}"));
         }
         let cuboid =
-            "is not of the form AxBxC with 1 <= A B C <= 3, two of them at least 2: for example 2x2x3";
-        for word in ["4x4x4", "2x2x0", "1x1x3", "2x3x9", "AxBxC", "AxBxC:2"] {
+            "is not of the form AxBxC with 1 <= A B C <= 5, two of them at least 2: for example 2x2x3";
+        for word in ["6x6x6", "2x2x0", "1x1x3", "2x3x9", "AxBxC", "AxBxC:2"] {
             assert_eq!(message(word), format!("{word:?} {cuboid}"));
         }
         assert!(message("3x3+turn").contains("unknown puzzle"));

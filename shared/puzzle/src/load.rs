@@ -1,6 +1,6 @@
 //! Puzzles read from files: [Fathom's own format](toml), [GAP](gap), [ksolve and twsearch](ksolve), [kpuzzle]
-//! (cubing.js), lists of [images] (SymPy, Sage), and [Kaggle's Santa 2023](santa). `docs/puzzles.md`
-//! describes the formats field by field.
+//! (cubing.js), lists of [images] (SymPy, Sage), [Kaggle's Santa 2023](santa), and graphs with [tokens].
+//! `docs/puzzles.md` describes the formats field by field.
 //!
 //! Each reader reports a fault at a byte offset; this module turns the offset into a file, a line and a
 //! column.
@@ -13,6 +13,7 @@ pub mod ksolve;
 pub mod santa;
 pub mod scramble_file;
 pub mod sequence;
+pub mod tokens;
 pub mod toml;
 
 use crate::definition::{Definition, DefinitionError};
@@ -45,6 +46,8 @@ pub enum Format {
     Images,
     /// The moves of Kaggle's Santa 2023: `.csv`.
     Santa,
+    /// A graph with tokens: `.graph`, or any file whose name follows `tokens:`.
+    Tokens,
 }
 
 /// A position in a file. Lines and columns are numbered from 1.
@@ -120,7 +123,7 @@ impl LoadError {
             && let Reason::Syntax(text) = &mut **reason
         {
             text.push_str(
-                "; the file is read as TOML, because neither its name (.tws, .def, .ksolve, .g, .gap, .json, .js, .ts, .py, .sage, .csv) nor its first line indicates another format",
+                "; the file is read as TOML, because neither its name (.tws, .def, .ksolve, .g, .gap, .json, .js, .ts, .py, .sage, .csv, .graph) nor its first line indicates another format",
             );
         }
         self
@@ -149,6 +152,7 @@ impl Format {
             "json" | "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" => Self::Kpuzzle,
             "py" | "sage" => Self::Images,
             "csv" => Self::Santa,
+            "graph" => Self::Tokens,
             _ => Self::of_text(text),
         }
     }
@@ -176,12 +180,14 @@ impl Format {
 }
 
 /// Reads the puzzle that a file defines; `-` is standard input. A file of several puzzles is followed by a
-/// colon and the type of one of them: `puzzle_info.csv:cube_2/2/2`.
+/// colon and the type of one of them: `puzzle_info.csv:cube_2/2/2`. A file after `tokens:` is a graph.
 ///
 /// # Errors
 /// [`LoadError`] with the file, the place and the reason.
 pub fn load(path: &Path) -> Result<Definition, LoadError> {
     let word = path.display().to_string();
+    let graph = word.strip_prefix(tokens::PREFIX);
+    let word = graph.unwrap_or(&word).to_owned();
     let (file, kind) = match word.split_once(".csv:") {
         Some((file, kind)) => (format!("{file}.csv"), Some(kind)),
         None if word == STDIN => ("stdin".into(), None),
@@ -206,7 +212,7 @@ pub fn load(path: &Path) -> Result<Definition, LoadError> {
     if let Some(kind) = kind {
         return santa::read(&text, Some(kind)).map_err(|fault| fault.in_file(&file, &text));
     }
-    let format = Format::new(&file, &text);
+    let format = if graph.is_some() { Format::Tokens } else { Format::new(&file, &text) };
     let is_guessed = format == Format::Toml
         && Path::new(&file).extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("toml"));
     read_text(&text, format, &file).map_err(|error| if is_guessed { error.guessed_toml() } else { error })
@@ -237,6 +243,7 @@ pub(crate) fn read_text(text: &str, format: Format, file: &str) -> Result<Defini
         Format::Kpuzzle => kpuzzle::read(text),
         Format::Images => images::read(text, stem),
         Format::Santa => santa::read(text, None),
+        Format::Tokens => tokens::read(text, stem),
     }
     .map_err(|fault| fault.in_file(file, text))
 }

@@ -2,7 +2,7 @@
 
 use crate::definition::{Definition, DefinitionError};
 use crate::family::{self, FamilyError, sliding};
-use crate::load::{self, LoadError};
+use crate::load::{self, LoadError, tokens};
 use crate::{Board, BoardError, Generator, Metric, Puzzle, PuzzleMove, SelectionError, Starts};
 use num_bigint::BigUint;
 use std::path::Path;
@@ -67,7 +67,7 @@ impl PuzzleSpec {
     /// would take gigabytes.
     pub const MAX_CELLS: usize = 2048;
 
-    /// Returns the puzzle of a name: `3x4`, `pancake:8`, or the path of a file.
+    /// Returns the puzzle of a name: `3x4`, `pancake:8`, the path of a file, or `tokens:` and that of a graph.
     ///
     /// # Errors
     /// [`SourceError`] if no puzzle has this name.
@@ -103,7 +103,8 @@ impl PuzzleSpec {
             Err(error) => return Err(error.into()),
         }
         let path = Path::new(word);
-        if path.extension().is_some() || word.contains('/') || word == load::STDIN {
+        let is_file = path.extension().is_some() || word.contains('/') || word == load::STDIN;
+        if is_file || word.starts_with(tokens::PREFIX) {
             return Ok(Self::Defined(Box::new(load::load(path)?)));
         }
         // Case does not matter, and `×` may be written for `x`.

@@ -6,7 +6,7 @@
 //! | `[2, 0, 1]` | tiles, as Python programs write them |
 //! | `-3 1 -2` | a signed permutation: pancakes from 1, with a minus for a burnt side up |
 //! | `1 0 0 1`, `B;A;A;B` | the label on each cell |
-//! | `1 2 0 3` | sliding tiles, from 1, and 0 for the blank |
+//! | `1 2 0 3` | sliding tiles, from 1, and 0 for the blank; tokens by their vertices, and 0 for blanks |
 //! | `UUUUUUUUURRR…` | the 54 facelets of Rubik's cube, by face in the order U R F D L B |
 //! | `Rw U M' x` | moves of Rubik's cube with wide turns, slices and rotations; moves of the skewb as the WCA writes them |
 
@@ -48,7 +48,11 @@ pub fn plain(text: &str, source: &PuzzleSpec, labels: Option<&str>) -> Result<St
         Some(labels) => entries(labels).map(str::to_owned).collect(),
         None => written().unwrap_or_default().iter().map(u64::to_string).collect(),
     };
-    Ok(by_labels(text, &labels).unwrap_or_else(|| text.into()))
+    let always = match source {
+        PuzzleSpec::Defined(definition) => definition.always(),
+        PuzzleSpec::Board(_) => &[],
+    };
+    Ok(by_labels(text, &labels, always).unwrap_or_else(|| text.into()))
 }
 
 /// Returns the entries of a list, which blanks, commas or semicolons separate.
@@ -147,9 +151,15 @@ fn of_signed(definition: &Definition, numbers: &[i64]) -> Result<OrientedPermuta
 }
 
 /// Returns tiles that show these labels, if the text is the labels of all pieces in another order, and not
-/// itself a list of tiles.
-fn by_labels(text: &str, labels: &[String]) -> Option<String> {
-    let shown: Vec<&str> = entries(text).collect();
+/// itself a list of tiles. The labels of the cells that `always` hold their own may be omitted.
+fn by_labels(text: &str, labels: &[String], always: &[u16]) -> Option<String> {
+    let mut shown: Vec<&str> = entries(text).collect();
+    let fits = always.iter().all(|&cell| usize::from(cell) < labels.len());
+    if !shown.is_empty() && shown.len() + always.len() == labels.len() && fits {
+        for cell in always.iter().copied().map(usize::from) {
+            shown.insert(cell, &labels[cell]);
+        }
+    }
     if shown.is_empty() || shown.len() != labels.len() || crate::tiles::read(text, labels.len()).is_ok() {
         return None;
     }

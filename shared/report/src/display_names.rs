@@ -189,6 +189,17 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<DisplayNames> {
                     positions("the Floppy Cube"),
                     "a move turns one side by a half turn".into(),
                 ),
+                "gear" => (
+                    "The Gear Cube".into(),
+                    positions("the Gear Cube"),
+                    powers
+                        .choose(
+                            "a move turns one face by any number of half turns",
+                            "a move turns one face by half a turn, either way",
+                            "a move turns one face by half a turn, clockwise",
+                        )
+                        .into(),
+                ),
                 "ivy" => ("The Ivy Cube".into(), positions("the Ivy Cube"), third("one corner")),
                 "kilominx" => ("The Kilominx".into(), positions("the Kilominx"), face.into()),
                 "clock" => (

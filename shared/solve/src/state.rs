@@ -170,7 +170,18 @@ impl SolveModel {
             known.truncate(MAX_LISTED);
             known.push("...");
         }
-        StateError::Moves { at, reason: format!("unknown move {name:?}. Moves: {}", known.join(" ")) }
+        let mut reason = format!("unknown move {name:?}. Moves: {}", known.join(" "));
+        // Scrambles of the pyraminx turn its tips too, which `pyraminx` does not have.
+        let with_tips = format!("{}+tips", self.name());
+        if let Ok(PuzzleSpec::Defined(twin)) = PuzzleSpec::by_name(&with_tips)
+            && twin.moves().iter().any(|tip| tip.name == name)
+        {
+            reason.push_str(&format!(
+                ". {name} turns a tip, and {} has no tips: omit turns of tips, or use {with_tips}",
+                self.name()
+            ));
+        }
+        StateError::Moves { at, reason }
     }
 
     /// Returns the guards of all moves that have this action.

@@ -3,7 +3,7 @@
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::{Metric, PuzzleSpec};
-use fathom_space::Labels;
+use fathom_space::{Labels, Space};
 use fathom_tests::{KnownTable, assert_same, fathom, json, known_tables, texts};
 use serde_json::{Value, json as value};
 use std::collections::HashSet;
@@ -383,6 +383,21 @@ fn unsearchable_puzzles_are_refused() {
     ] {
         let said = refusal(arguments);
         assert!(said.contains(says), "{arguments:?}: {said}");
+    }
+}
+
+/// The number of positions of cubes of four and five cubies, as published: Wikipedia, "Rubik's Revenge" and
+/// "Professor's Cube". Centres of one colour look alike.
+#[test]
+fn cuboids_have_the_published_numbers_of_states() {
+    for (word, states) in [
+        ("4x4x4", "7401196841564901869874093974498574336000000000"),
+        ("5x5x5", "282870942277741856536180333107150328293127731985672134721536000000000000000"),
+    ] {
+        let source = PuzzleSpec::by_name(word).unwrap();
+        let labels = Labels::from_values(source.solved());
+        let space = Space::new(source.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap();
+        assert_eq!(space.states().to_string(), states, "{word}");
     }
 }
 

@@ -119,8 +119,7 @@ fn state(
         return from_file(file, name, model, source);
     }
     if args.scramble {
-        let read = model.read(text, true);
-        return read.or_else(|error| state_text::scramble(text, source).ok_or(error.to_string()));
+        return moves(text, model, source);
     }
     if let PuzzleSpec::Board(board) = source {
         tiles::check_rows(text, board.columns()).map_err(|error| error.to_string())?;
@@ -131,6 +130,12 @@ fn state(
         text = tiles::counted_from_one(&text, source.cells())?;
     }
     model.read(&text, false).map_err(|error| error.to_string())
+}
+
+/// Reads moves, which may also turn the puzzle as a whole.
+fn moves(text: &str, model: &SolveModel, source: &PuzzleSpec) -> Result<OrientedPermutation, String> {
+    let read = model.read(text, true);
+    read.or_else(|error| state_text::scramble(text, source).ok_or(error.to_string()))
 }
 
 /// Returns the file and the name of a scramble, if a text names one: `tperm.scr`, `some.scr:NAME`.
@@ -155,7 +160,9 @@ fn from_file(
     let known: Vec<String> = scrambles.iter().map(|(name, _)| name.clone()).collect();
     scrambles.retain(|(known, _)| name.is_none_or(|name| name == known));
     match &scrambles[..] {
-        [(_, Scramble::Moves(moves))] => model.read(moves, true).map_err(|error| format!("{file}: {error}")),
+        [(_, Scramble::Moves(text))] => {
+            moves(text, model, source).map_err(|error| format!("{file}: {error}"))
+        }
         [(_, Scramble::State(state))] => Ok(state.clone()),
         _ => Err(format!("write {file}:NAME with one of the scrambles of the file: {}", known.join(" "))),
     }

@@ -1,15 +1,18 @@
-//! Cuboids of up to 3 x 3 x 3 cubies. The outer layers turn, by quarters where they are square and by half
-//! turns otherwise. Rotations of the whole cuboid are free, unless they move a cubie that no move changes.
+//! Cuboids of up to 5 x 5 x 5 cubies. Layers turn, by quarters where they are square and by half turns
+//! otherwise: the outer ones, and where there are four or five layers also the ones inside these. Rotations of
+//! the whole cuboid are free, unless they move a cubie that no move changes.
 //!
 //! A cell is the place of a cubie. Its orientations are the ways to put a cubie there that moves and
-//! rotations reach: a corner of 2 x 2 x 3 has only one.
+//! rotations reach: a corner of 2 x 2 x 3 has only one. Cubies that have the same colours wherever they are,
+//! such as those in the middle of a side of 3 x 3 x 4, have the same label.
 
 use super::geometry::{Vector, clockwise, dot};
-use crate::definition::{Definition, Orbit};
+use crate::definition::{Definition, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
+use std::ops::RangeInclusive;
 
 /// The largest number of cubies on an edge.
-pub const MAX_SIDE: usize = 3;
+pub const MAX_SIDE: usize = 5;
 
 const FACES: [(&str, Vector); 6] = [
     ("U", [0, 1, 0]),
@@ -30,17 +33,17 @@ struct Cubie {
     faces: Vec<Vector>,
 }
 
-/// A turn of the layers in which the product of a place and the axis is at least `from`.
+/// A turn of the layers in which the product of a place and the axis is in a range.
 struct Turn {
     axis: Vector,
     quarters: usize,
-    from: i32,
+    layers: RangeInclusive<i32>,
 }
 
 impl Turn {
     fn of(&self, cubie: &Cubie) -> Cubie {
         let turned = |v: Vector| (0..self.quarters).fold(v, |v, _| clockwise(self.axis, v));
-        match dot(cubie.place, self.axis) >= self.from {
+        match self.layers.contains(&dot(cubie.place, self.axis)) {
             true => {
                 Cubie { place: turned(cubie.place), faces: cubie.faces.iter().map(|&v| turned(v)).collect() }
             }
@@ -120,26 +123,29 @@ pub fn floppy() -> Definition {
 
 fn named(name: String, sides: [usize; 3]) -> Definition {
     let sides = sides.map(|side| side as i32);
-    let turn = |axis: Vector, is_whole: bool| {
+    let thick = |axis: Vector| (0..3).map(|i| axis[i].abs() * sides[i]).sum::<i32>();
+    let turn = |axis: Vector, layers: RangeInclusive<i32>| {
         let across: Vec<i32> = (0..3).filter(|&i| axis[i] == 0).map(|i| sides[i]).collect();
-        let thick: i32 = (0..3).map(|i| axis[i].abs() * sides[i]).sum();
-        let from = if is_whole { -thick } else { thick - 1 };
-        (is_whole || thick > 1).then_some(Turn {
-            axis,
-            quarters: if across[0] == across[1] { 1 } else { 2 },
-            from,
-        })
+        Turn { axis, quarters: if across[0] == across[1] { 1 } else { 2 }, layers }
     };
     let cubies = cubies(sides);
     let changes = |turn: &Turn| cubies.iter().any(|cubie| turn.of(cubie) != *cubie);
-    let moves: Vec<(&str, Turn)> =
-        FACES.iter().filter_map(|&(name, axis)| Some((name, turn(axis, false).filter(changes)?))).collect();
+    // The outer layer of each face, and the one inside it, if that is not a middle one.
+    let layers = [0, 1].into_iter().flat_map(|depth| {
+        FACES.iter().filter_map(move |&(name, axis)| {
+            let name = if depth == 0 { name.to_owned() } else { name.to_lowercase() };
+            let at = thick(axis) - 1 - 2 * depth;
+            (if depth == 0 { thick(axis) > 1 } else { at > 0 }).then(|| (name, turn(axis, at..=at)))
+        })
+    });
+    let moves: Vec<(String, Turn)> = layers.filter(|(_, turn)| changes(turn)).collect();
     let (fixed, movable): (Vec<Cubie>, Vec<Cubie>) =
         cubies.iter().cloned().partition(|cubie| moves.iter().all(|(_, turn)| turn.of(cubie) == *cubie));
     let keeps = |turn: &Turn| fixed.iter().all(|cubie| turn.of(cubie) == *cubie);
-    let rotations: Vec<(&str, Turn)> =
-        ROTATIONS.iter().filter_map(|&(name, axis)| Some((name, turn(axis, true).filter(keeps)?))).collect();
-    let all: Vec<&Turn> = moves.iter().chain(&rotations).map(|(_, turn)| turn).collect();
+    let whole = |&(name, axis): &(&'static str, Vector)| (name, turn(axis, -thick(axis)..=thick(axis)));
+    let rotations: Vec<(&str, Turn)> = ROTATIONS.iter().map(whole).filter(|(_, turn)| keeps(turn)).collect();
+    let all: Vec<&Turn> =
+        moves.iter().map(|(_, turn)| turn).chain(rotations.iter().map(|(_, turn)| turn)).collect();
     let mut orbits: Vec<Places> = Vec::new();
     for cubie in &movable {
         if orbits.iter().all(|orbit| orbit.upright.iter().all(|known| known.place != cubie.place)) {
@@ -153,6 +159,19 @@ fn named(name: String, sides: [usize; 3]) -> Definition {
     };
     let mut puzzle =
         Definition::new(name, orbits.iter().enumerate().map(orbit).collect()).expect("few cells");
+    let shown: Vec<(usize, &[Vector])> = orbits
+        .iter()
+        .enumerate()
+        .flat_map(|(orbit, places)| places.upright.iter().map(move |cubie| (orbit, &cubie.faces[..])))
+        .collect();
+    // The faces of a cubie are in the order in which turns carry them from the first cubie of the orbit.
+    let solved = |(cell, &seen): (usize, &u16)| Piece {
+        label: shown.iter().position(|other| *other == shown[cell]).expect("it looks like itself") as u16,
+        orientation: 0,
+        seen,
+    };
+    let solved: Vec<Piece> = puzzle.orientation_counts().iter().enumerate().map(solved).collect();
+    puzzle.set_solved(&solved).expect("labels are those of the orbits");
     let action = |turn: &Turn| {
         let (mut images, mut turns) = (Vec::new(), Vec::new());
         for places in &orbits {
@@ -167,7 +186,7 @@ fn named(name: String, sides: [usize; 3]) -> Definition {
         OrientedPermutation::new(images, turns, puzzle.orientation_counts())
             .expect("one number in each orbit")
     };
-    let moves: Vec<_> = moves.iter().map(|(name, turn)| (*name, action(turn))).collect();
+    let moves: Vec<_> = moves.into_iter().map(|(name, turn)| (name, action(&turn))).collect();
     let rotations: Vec<_> = rotations.iter().map(|(name, turn)| (*name, action(turn))).collect();
     moves.into_iter().for_each(|(name, action)| puzzle.add_move(name, action).expect("names are distinct"));
     rotations
@@ -201,6 +220,7 @@ mod tests {
     use super::*;
     use crate::Metric;
     use crate::family::by_name;
+    use fathom_algebra::StabiliserChain;
     use std::collections::HashSet;
 
     /// Jaap Scherphuis's pages on the tower cube, the domino and the floppy cube have these numbers of
@@ -218,6 +238,77 @@ mod tests {
         for (sides, word) in [([2, 2, 2], "2x2x2"), ([3, 3, 3], "3x3x3")] {
             assert_eq!(cuboid(sides).states(), by_name(word).unwrap().states(), "{word}");
         }
+    }
+
+    /// The group of the stickers, each with its place and the direction it faces, has the order of the group
+    /// of the cubies.
+    #[test]
+    fn stickers_have_the_same_group() {
+        type Sticker = (Vector, Vector);
+        let quarter = |axis: usize, [x, y, z]: Vector| match axis {
+            0 => [x, z, -y],
+            1 => [-z, y, x],
+            _ => [y, -x, z],
+        };
+        for sides in [[2, 2, 3], [3, 3, 2], [2, 2, 4], [2, 3, 4], [4, 2, 4], [2, 2, 5], [3, 3, 4], [3, 5, 3]]
+        {
+            let puzzle = cuboid(sides);
+            let sides = sides.map(|side| side as i32);
+            let mut stickers: Vec<Sticker> = Vec::new();
+            for place in (0..125).map(|n| [n / 25, n / 5 % 5, n % 5]) {
+                for (axis, sign) in [(0, 1), (0, -1), (1, 1), (1, -1), (2, 1), (2, -1)] {
+                    let end = if sign == 1 { sides[axis] - 1 } else { 0 };
+                    if place[axis] == end && (0..3).all(|i| place[i] < sides[i]) {
+                        let mut normal = [0; 3];
+                        normal[axis] = sign;
+                        stickers.push((std::array::from_fn(|i| 2 * place[i] - sides[i] + 1), normal));
+                    }
+                }
+            }
+            let turn = |axis: usize, layers: RangeInclusive<i32>| {
+                let is_square = sides[(axis + 1) % 3] == sides[(axis + 2) % 3];
+                let turned = |v: Vector| {
+                    let once = quarter(axis, v);
+                    if is_square { once } else { quarter(axis, once) }
+                };
+                Permutation::from_fn(stickers.len(), |from| {
+                    let (place, normal) = stickers[from];
+                    let to = match layers.contains(&place[axis]) {
+                        true => (turned(place), turned(normal)),
+                        false => (place, normal),
+                    };
+                    stickers.iter().position(|&sticker| sticker == to).unwrap()
+                })
+            };
+            let mut turns = Vec::new();
+            for axis in 0..3 {
+                let all = || (0..sides[axis]).map(|i| 2 * i - sides[axis] + 1);
+                turns.extend(all().filter(|&at| at != 0).map(|at| turn(axis, at..=at)));
+                // The whole turns too, unless that moves centres that no layer moves.
+                let odd = (0..3).filter(|&i| i != axis && sides[i] % 2 == 1).count();
+                if odd == 0 || sides[axis] % 2 == 0 {
+                    turns.push(turn(axis, -9..=9));
+                }
+            }
+            let order = StabiliserChain::new(stickers.len(), &turns).order();
+            assert!(order.is_some());
+            assert_eq!(puzzle.group().order(), order, "{sides:?}");
+        }
+    }
+
+    /// The cubies inside the sides of 3 x 3 x 4 are two of each colour; those of 2 x 3 x 4 and of the
+    /// middles of edges differ.
+    #[test]
+    fn cubies_of_one_colour_look_alike() {
+        let labels = |sides: [usize; 3]| {
+            let puzzle = cuboid(sides);
+            let labels: HashSet<u16> = puzzle.solved().iter().map(|piece| piece.label).collect();
+            (puzzle.cells(), labels.len())
+        };
+        assert_eq!(labels([3, 4, 3]), (34, 30));
+        assert_eq!(labels([2, 2, 4]), (16, 16));
+        // The centres of the 4 x 4 x 4 cube are four of each colour, and its pairs of edges differ.
+        assert_eq!(labels([4, 4, 4]), (56, 8 + 24 + 6));
     }
 
     /// The numbers of states of the floppy cube at each distance, of Jaap Scherphuis's page.

@@ -1,10 +1,10 @@
 //! All families, in the order in which users see them.
 
 use super::{Build, Family, InHand};
-use super::{clock, cube, cuboid, kilominx, ring, sorting, square1, tetrahedron, two_sided_board};
+use super::{clock, cube, cuboid, gear, kilominx, ring, sorting, square1, tetrahedron, two_sided_board};
 use crate::Metric;
 
-pub(super) static FAMILIES: [Family; 30] = [
+pub(super) static FAMILIES: [Family; 31] = [
     Family {
         group: "Boards",
         pattern: "MxN+flip",
@@ -259,7 +259,7 @@ pub(super) static FAMILIES: [Family; 30] = [
         group: "Twisty puzzles",
         pattern: "AxBxC",
         example: "2x2x3",
-        about: "cuboids of up to 3 cubies on an edge, with free rotations; their outer layers turn",
+        about: "cuboids of up to 5 cubies on an edge, with free rotations; lower-case letters turn inner layers",
         states: "order of the group",
         metric: Metric::Multi,
         in_hand: None,
@@ -274,6 +274,16 @@ pub(super) static FAMILIES: [Family; 30] = [
         metric: Metric::Multi,
         in_hand: None,
         build: Build::One(cuboid::floppy),
+    },
+    Family {
+        group: "Twisty puzzles",
+        pattern: "gear",
+        example: "gear",
+        about: "the Gear Cube: a half turn of a face turns the slice beside it by a quarter; a corner is fixed",
+        states: "4! * 12^3",
+        metric: Metric::Single,
+        in_hand: None,
+        build: Build::One(gear::gear),
     },
     Family {
         group: "Twisty puzzles",

@@ -5,6 +5,7 @@ mod images;
 mod kpuzzle;
 mod ksolve;
 mod scramble_file;
+mod tokens;
 
 use super::*;
 use crate::Metric;
@@ -29,6 +30,7 @@ fn formats_are_detected_by_extension_then_text() {
         ("a.ksolve", Format::Ksolve),
         ("a.kpuzzle.json", Format::Kpuzzle),
         ("a.json", Format::Kpuzzle),
+        ("a.graph", Format::Tokens),
     ] {
         assert_eq!(Format::new(file, "?"), format, "{file}");
     }
