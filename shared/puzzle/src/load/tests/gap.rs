@@ -284,7 +284,7 @@ fn lists_of_numbers_are_cycles_without_other_permutations() {
     // A list of lists of numbers is a move if a list of moves contains it, and is ignored otherwise.
     let moves = "a (1,2,3); b (1,2)".to_owned();
     assert_eq!(read("a := (1,2,3); b := [[1,2]]; G := [a, b];"), (moves.clone(), Vec::new()));
-    let products = "a (1,2)(3,4); b (1,2); g1 (2,3)".to_owned();
+    let products = "a (1,2)(3,4); b (1,2); g3 (2,3)".to_owned();
     assert_eq!(read("a := [[1,2],[3,4]]; M_b := [[1,2]]; G := [a, M_b, [[2,3]]];"), (products, Vec::new()));
     let passed_over = vec!["ignored, because no move uses it: c".to_owned()];
     assert_eq!(read("a := (1,2,3); b := [[1,2]]; c := [[2,3]]; G := [a, b];"), (moves, passed_over));
