@@ -155,7 +155,7 @@ pub(crate) enum Command {
     Antipodes(AntipodesArguments),
     /// Prove bounds on God's number without a search
     Bound(BoundArguments),
-    /// Find how many moves each phase of a chain of subgroups takes, which bounds God's number
+    /// Bound God's number by the distances in each phase of a chain of subgroups
     Phases(PhasesArguments),
     /// Measure kernels and whole searches on this machine
     Bench(BenchArguments),
