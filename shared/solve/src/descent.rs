@@ -2,7 +2,7 @@
 
 use super::model::SolveModel;
 use num_bigint::BigUint;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Shortest solutions of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,9 +16,9 @@ pub struct Solutions {
 }
 
 /// Returns the first `most` shortest solutions of a state, from the word `start`, whose distance must be
-/// `distance`. Of moves that lead from a state to the same state, only the first is used. `is_at(word, d)` is called for neighbours of states at distance d + 1, and returns whether
-/// `word` is at distance d. If its answers are right, the search has no dead ends, and finding a solution
-/// takes at most `distance` times the number of moves calls.
+/// `distance`. Of moves that lead from a state to the same state, only the first is used. `is_at(word, d)` is called for
+/// neighbours of states at distance d + 1, and returns whether `word` is at distance d. If its answers are right, the
+/// search has no dead ends, and finding a solution takes at most `distance` times the number of moves calls.
 ///
 /// # Errors
 /// The errors of `is_at`.
@@ -72,7 +72,7 @@ pub fn descend<E>(
 
 /// Returns the number of shortest solutions of a state, all those that [`descend`] would list. Counts the ways
 /// from the state to each state on them, one move after the other; states are compared up to free moves, after
-/// which as many moves are possible. The arguments are those of [`descend`].
+/// which moves lead to the same states. Moves from a state to the same state count once. The arguments are those of [`descend`].
 ///
 /// # Errors
 /// The errors of `is_at`.
@@ -87,16 +87,23 @@ pub fn count<E>(
     for left in (0..distance).rev() {
         let mut next: FxHashMap<Vec<u8>, BigUint> = FxHashMap::default();
         for (word, ways) in &level {
+            let mut visited: FxHashSet<Vec<u8>> = FxHashSet::default();
             for mv in 0..model.moves().len() {
                 if !model.apply(mv, word, &mut image) {
                     continue;
                 }
                 model.reduce(&image, &mut reduced);
+                if visited.contains(&reduced) {
+                    continue;
+                }
                 if let Some(sum) = next.get_mut(&reduced) {
                     *sum += ways;
                 } else if is_at(&reduced, left)? {
                     next.insert(reduced.clone(), ways.clone());
+                } else {
+                    continue;
                 }
+                visited.insert(reduced.clone());
             }
         }
         level = next;

@@ -106,8 +106,8 @@ fn plain_from(model: &SolveModel, start: &OrientedPermutation) -> FxHashMap<Vec<
         let mut next = Vec::new();
         for element in &level {
             let (_, ways) = known[&seen(model, &free, element)];
-            // Products that differ only by trailing free moves are one move.
-            let mut classes = HashSet::new();
+            // Moves that lead to the same state are one.
+            let mut visited = HashSet::new();
             for (before, generator) in free
                 .iter()
                 .flat_map(|before| model.generators.iter().map(move |generator| (before, generator)))
@@ -116,7 +116,7 @@ fn plain_from(model: &SolveModel, start: &OrientedPermutation) -> FxHashMap<Vec<
                 let image = element.then(&action);
                 if !holds(model, &element.then(before), &generator.guard)
                     || !is_meant(model, &image)
-                    || !classes.insert(free.iter().map(|behind| action.then(behind)).min())
+                    || !visited.insert(seen(model, &free, &image))
                 {
                     continue;
                 }
@@ -166,7 +166,7 @@ fn check_ways_between(model: &SolveModel, every: usize) {
             }
         }
     }
-    assert!(lengths.len() > 2, "{lengths:?}");
+    assert!(lengths.len() > 1, "{lengths:?}");
 }
 
 #[test]

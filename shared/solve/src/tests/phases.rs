@@ -46,7 +46,7 @@ fn phases_match_a_plain_search() {
     for (word, metric, chain) in [
         ("2x3", Metric::Multi, "H1,V1; V1"),
         ("2x3", Metric::Single, "V1,V2,V3"),
-        ("2x3", Metric::Multi, "[H1,V1], V2 V3;V2 V3"),
+        ("2x3", Metric::Multi, "[H1,V1], H1 V1, V1;V1"),
         // Moves without their inverses.
         ("lx:5", Metric::Given, "L"),
         ("star:6", Metric::Given, "2,3;2"),
