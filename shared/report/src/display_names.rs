@@ -299,7 +299,14 @@ mod tests {
 
     /// Returns the actions that a sentence promises, of the listed moves `listed`.
     fn promised(sentence: &str, listed: &[Generator]) -> BTreeSet<String> {
-        let any = ["any angle", "any number of cells", "any number of places", "any rotation", "any power"];
+        let any = [
+            "any angle",
+            "any number of cells",
+            "any number of places",
+            "any rotation",
+            "any power",
+            "any number of half turns",
+        ];
         let both = ["either way", "or its inverse"];
         let one = ["clockwise", "to the left", "upwards", "a listed move is"];
         let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));

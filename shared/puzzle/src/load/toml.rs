@@ -7,7 +7,7 @@ use ::toml::Spanned;
 use fathom_algebra::OrientedPermutation;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, Unexpected, Visitor};
 use std::fmt::{self, Write};
 
 #[derive(Deserialize)]
@@ -90,7 +90,8 @@ impl<'de> Deserialize<'de> for Condition {
             }
 
             fn visit_i64<E: Error>(self, cell: i64) -> Result<Condition, E> {
-                Ok(Condition::Cell(cell.try_into().unwrap_or(0)))
+                let negative = |_| E::invalid_value(Unexpected::Signed(cell), &self);
+                cell.try_into().map(Condition::Cell).map_err(negative)
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Condition, A::Error> {
