@@ -14,5 +14,4 @@ mod report;
 mod shapes;
 mod solve;
 mod states;
-mod stickers;
 mod tokens;

@@ -106,8 +106,8 @@ pub struct Puzzle {
     /// is an additional cell with two orientations, which records how the puzzle is held, and its only free
     /// move besides the identity is a half turn of the whole puzzle.
     pub held: Option<Box<Self>>,
-    /// Other pieces with which the puzzle needs fewer symbols: the cells are facelets of these pieces, or some
-    /// orientations follow from the rest.
+    /// Other pieces with which the puzzle needs fewer symbols, if all pieces and orientations are
+    /// distinguished: the cells are facelets of these pieces, or some orientations follow from the rest.
     pub facelets: Option<Box<(Facelets, Self)>>,
 }
 
