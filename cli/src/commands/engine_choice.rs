@@ -5,7 +5,6 @@ use anyhow::{Error, Result};
 use fathom_command::{bad_input, output};
 use fathom_engine::run::{ListedSpace, SpaceSpec};
 use fathom_space::{Plan, Space};
-use num_bigint::BigUint;
 
 /// Whether a command can search by lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +29,13 @@ fn has_few_states(space: &ListedSpace) -> bool {
 }
 
 /// Returns whether the cosets of a small space are so small that listing its states is faster: a coset is read and
-/// written at once, in rows of up to 64 bits.
-pub(crate) fn has_tiny_cosets(states: &BigUint, coset_bits: u64) -> bool {
+/// written at once, in rows of up to 64 bits. Without inverses, a list is compared with those of all depths before it,
+/// of which there may be thousands.
+pub(crate) fn has_tiny_cosets(space: &Space, coset_bits: u64) -> bool {
     const LARGEST: u32 = 2_000_000;
     const SMALLEST: u32 = 10_000;
-    let is_small = (SMALLEST.into()..=LARGEST.into()).contains(states);
-    is_small && coset_bits < u64::from(u64::BITS)
+    let is_small = (SMALLEST.into()..=LARGEST.into()).contains(space.states());
+    is_small && space.is_closed_under_inverses() && coset_bits < u64::from(u64::BITS)
 }
 
 /// Checks that a search by lists ends before it fills the disk: at a depth, at a size, or because the space has few
@@ -87,10 +87,7 @@ impl Lists {
     /// Returns whether states are listed because their cosets [are tiny](has_tiny_cosets), and no argument needs cosets.
     pub(crate) fn replace_tiny_cosets(self, args: &BeginArguments, space: &Space, plan: &Plan) -> bool {
         let is_free = matches!(self, Self::Allowed { has_page: false, .. });
-        is_free
-            && args.engine.is_none()
-            && !args.need_cosets()
-            && has_tiny_cosets(space.states(), plan.shape.bits())
+        is_free && args.engine.is_none() && !args.need_cosets() && has_tiny_cosets(space, plan.shape.bits())
     }
 
     /// Checks that a search of a space ends before it fills the disk.

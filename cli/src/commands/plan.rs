@@ -63,7 +63,7 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
             serde_json::to_string(&Planned { estimate: &estimate, notes, cluster: cluster.as_ref() })?
         }
         (false, None) => {
-            let lists = match has_tiny_cosets(space.states(), plan.shape.bits()) {
+            let lists = match has_tiny_cosets(&space, plan.shape.bits()) {
                 true => "\nengine: lists of states, which are faster than cosets as small as these",
                 false => "",
             };

@@ -49,7 +49,7 @@ fn phases_match_a_plain_search() {
         ("2x3", Metric::Multi, "[H1,V1], H1 V1, V1;V1"),
         // Moves without their inverses.
         ("lx:5", Metric::Given, "L"),
-        ("star:6", Metric::Given, "2,3;2"),
+        ("star:6", Metric::Given, "t2,t3;t2"),
         ("burnt-pancake:3", Metric::Given, "r1,r2"),
         ("2x2", Metric::Multi, "V1,V2; V1"),
         // Two equal groups.
