@@ -176,13 +176,14 @@ fn expand_metric(
     metric: Metric,
     named: &[&Generator],
 ) -> Result<Vec<Generator>, DefinitionError> {
-    let mut seen: HashSet<(OrientedPermutation, Box<[u16]>, Box<[Ask]>)> = HashSet::new();
+    let mut seen: HashSet<Generator> = HashSet::new();
     let mut made: Vec<Generator> = Vec::new();
     let mut add = |name: String, action: OrientedPermutation, guard: &[u16], asks: Box<[Ask]>| {
-        if action.is_identity() || !seen.insert((action.clone(), guard.into(), asks.clone())) {
+        let unnamed = Generator { name: String::new(), action, guard: guard.into(), asks };
+        if unnamed.action.is_identity() || !seen.insert(unnamed.clone()) {
             return Ok(());
         }
-        made.push(Generator { name, action, guard: guard.into(), asks });
+        made.push(Generator { name, ..unnamed });
         if made.len() > Definition::MAX_MOVES { Err(DefinitionError::TooManyMoves) } else { Ok(()) }
     };
     for generator in listed {

@@ -127,7 +127,7 @@ fn toml_errors() {
     assert_eq!(toml_with("always = [3, 5]"), "file:2:10: cell 5 in 'always' is not between 1 and 4");
     assert_eq!(
         toml_with("always = [3]\n[moves]\nR = \"(1,2)\"\n[free]\nU = \"(1,2)\""),
-        "file: limits on states ('always', 'never') cannot be combined with free moves"
+        "file: limits on states ('always', 'never') and guards that name pieces cannot be combined with free moves"
     );
     assert_eq!(guarded("guards = [3]"), "file:3:25: unknown field `guards`, expected `cycles` or `guard`");
     assert_eq!(

@@ -70,8 +70,10 @@ struct Table(Vec<(Spanned<String>, Spanned<Action>)>);
 /// A permutation in cycles, or a table of the permutation and its guard.
 enum Action {
     Cycles(String),
-    Guarded { cycles: Spanned<String>, guard: Spanned<Vec<Condition>> },
+    Guarded { cycles: Spanned<String>, guard: Conditions },
 }
+
+type Conditions = Spanned<Vec<Condition>>;
 
 /// A condition of a guard: a cell that holds its own piece, or a cell and the pieces that it may hold.
 enum Condition {
@@ -109,7 +111,7 @@ impl<'de> Deserialize<'de> for Action {
         #[serde(deny_unknown_fields)]
         struct Guarded {
             cycles: Spanned<String>,
-            guard: Spanned<Vec<Condition>>,
+            guard: Conditions,
         }
         struct StringOrTable;
         impl<'de> Visitor<'de> for StringOrTable {
@@ -264,7 +266,7 @@ fn read_action(
     text: &str,
     action: Spanned<Action>,
     orientation_counts: &[u16],
-) -> Result<(OrientedPermutation, Option<Spanned<Vec<Condition>>>), Fault> {
+) -> Result<(OrientedPermutation, Option<Conditions>), Fault> {
     let span = action.span();
     let (cycles, guard) = match action.into_inner() {
         Action::Cycles(cycles) => (Spanned::new(span, cycles), None),
