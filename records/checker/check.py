@@ -97,10 +97,19 @@ class Puzzle:
     def reduce(self, step):
         on, seen = lambda guard: guard, self.seen
         if step["kind"] == "facelets":
-            place = [tuple(p) for p in step["places"]]
+            place, visible = [tuple(p) for p in step["places"]], self.free[0][2]
             first = [place.index((c, 0)) for c in range(max(place)[0] + 1)]
-            self.seen, self.keys = [sum(cell == c for cell, _ in place) for c in range(len(first))], list(range(len(first)))
-            become = lambda x: (*zip(*(place[points(x)[f]] for f in first)), tuple(self.seen))
+            orbit = list(range(len(place)))
+            for x in [x for _, x, _ in self.moves]:
+                for f, g in enumerate(points(x)):
+                    orbit = [min(orbit[f], orbit[g]) if o in (orbit[f], orbit[g]) else o for o in orbit]
+            # A piece is known by what its facelets show, by number: the key of the given piece and its side.
+            shown = [(self.keys[c], k % seen[c]) for c in range(self.cells) for k in range(visible[c])]
+            look = lambda at: tuple(sorted((orbit[f], shown[f]) for f, there in enumerate(place) if there == at))
+            size = [max(n for cell, n in place if cell == c) + 1 for c in range(len(first))]
+            self.keys = [tuple(look((c, n)) for n in range(size[c])) for c in range(len(first))]
+            self.seen = [next(d for d in range(1, size[c] + 1) if key[d:] + key[:d] == key) for c, key in enumerate(self.keys)]
+            become = lambda x: (*zip(*(place[points(x)[f]] for f in first)), tuple(size))
         elif step["kind"] == "rings":
             sizes, first = step["sizes"], list(accumulate(step["sizes"], initial=0))
             origin = [(c, at, sizes[c] > 1) for c, size in enumerate(sizes) for at in range(size)]

@@ -20,6 +20,7 @@ EXAMPLES = HERE.parents[1] / "docs/examples"
 STICKERS = """F := (1,2,4,3)(7,15,13,11)(8,17,12,10); R := (15,16,18,17)(2,6,21,13)(4,8,19,14);
 U := (5,6,8,7)(1,9,19,15)(2,10,20,16);
 """
+COLOURS = "ip := [[5, 6, 7, 8]];\n"
 # A run, and the last line but one that its check must print.
 COMPLETE, UNFINISHED, CHECKED = "proven: no move leads out", "unfinished: moves lead on", "checked: no move leads out"
 RUNS = {
@@ -35,6 +36,7 @@ RUNS = {
     "rotations": (["2x2x2", "--free-rotations", "--ignore-orientation", "corners", "--keep", "all"], COMPLETE),
     "stickers": (["STICKERS", "--metric", "multi", "--moves", "U,R", "--plan", str(HERE / "stickers.toml"), "--keep", "all"],
                  COMPLETE),
+    "coloured stickers": (["COLOURED", "--metric", "single", "--keep", "all"], COMPLETE),
     "an axis in blocks": (["burnt-pancake:5", "--plan", str(HERE / "blocks.toml"), "--keep", "all"], COMPLETE),
     "unfinished": (["3x4", "--max-depth", "4", "--keep", "all", "--shards", "1"], UNFINISHED),
     "no symmetry": (["pancake:7", "--keep", "all", "--shards", "1"], COMPLETE),
@@ -214,9 +216,11 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         work, runs, failed = Path(work), {}, []
         (work / "stickers.gap").write_text(STICKERS)
+        (work / "coloured.gap").write_text(STICKERS + COLOURS)
         for name, (args, end) in RUNS.items():
             runs[name] = work / name.replace(" ", "-").replace(",", "")
-            args = [str(work / "stickers.gap") if a == "STICKERS" else a for a in args]
+            files = {"STICKERS": str(work / "stickers.gap"), "COLOURED": str(work / "coloured.gap")}
+            args = [files.get(a, a) for a in args]
             subprocess.run([fathom, "run", *args, "-q", "--dir", runs[name]], check=True, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL)
             report = work / f"{runs[name].name}.json"

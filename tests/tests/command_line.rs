@@ -14,4 +14,5 @@ mod report;
 mod shapes;
 mod solve;
 mod states;
+mod stickers;
 mod tokens;

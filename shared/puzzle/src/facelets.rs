@@ -175,11 +175,6 @@ impl Facelets {
         self.places[facelet]
     }
 
-    /// Returns whether moves can bring one facelet to the place of the other.
-    pub fn are_in_one_orbit(&self, one: usize, other: usize) -> bool {
-        self.orbits[one] == self.orbits[other]
-    }
-
     /// Returns the facelet at the place of `at` when `piece` is there, turned by `turn`.
     pub fn seen_at(&self, at: usize, piece: usize, turn: u16) -> usize {
         let on_piece = &self.facelets[self.orbits[at]][piece];
@@ -187,12 +182,23 @@ impl Facelets {
         on_piece[(usize::from(self.places[at].1) + size - usize::from(turn) % size) % size]
     }
 
-    /// Returns the piece on a cell, and its orientation there, if `facelet` is at the first facelet of the
-    /// cell.
-    pub fn piece_with(&self, facelet: usize) -> (usize, u16) {
-        let (piece, number) = self.places[facelet];
-        let size = self.orientation_counts[piece];
-        (piece, (size - number) % size)
+    /// Returns the facelets of a cell by number: a list for each orbit that has facelets there, with the number
+    /// of the orbit.
+    pub fn on_cell(&self, cell: usize) -> impl Iterator<Item = (usize, &[usize])> {
+        let on_cell = self.facelets.iter().map(move |orbit| &orbit[cell][..]).enumerate();
+        on_cell.filter(|(_, facelets)| !facelets.is_empty())
+    }
+
+    /// Returns the same pieces with other numbers of their facelets: those of each piece are increased by its
+    /// entry of `turns`.
+    pub fn turned(mut self, turns: &[u16]) -> Self {
+        for (cell, number) in &mut self.places {
+            *number = (*number + turns[*cell]) % self.orientation_counts[*cell];
+        }
+        for on_cell in self.facelets.iter_mut().flatten() {
+            on_cell.sort_by_key(|&facelet| self.places[facelet].1);
+        }
+        self
     }
 
     /// Returns the first facelet of each cell.

@@ -106,8 +106,8 @@ pub struct Puzzle {
     /// is an additional cell with two orientations, which records how the puzzle is held, and its only free
     /// move besides the identity is a half turn of the whole puzzle.
     pub held: Option<Box<Self>>,
-    /// Other pieces with which the puzzle needs fewer symbols, if all pieces and orientations are
-    /// distinguished: the cells are facelets of these pieces, or some orientations follow from the rest.
+    /// Other pieces with which the puzzle needs fewer symbols: the cells are facelets of these pieces, or some
+    /// orientations follow from the rest.
     pub facelets: Option<Box<(Facelets, Self)>>,
 }
 
@@ -169,6 +169,45 @@ impl Puzzle {
             kinds: vec![0; pieces.orientation_counts().len()],
             held: None,
             facelets: None,
+        }
+    }
+
+    /// Returns the puzzle with orientations modulo `orientation_counts`, which divide those of its cells and are equal
+    /// within an orbit. Moves that then change nothing or are equal to others are omitted, as are symmetries that are
+    /// equal, or that carry cells to cells with other orientation counts.
+    pub fn with_fewer_orientations(self, orientation_counts: &[u16]) -> Self {
+        let reduced = |action: &OrientedPermutation| {
+            let turns: Vec<u16> = action.turns().iter().zip(orientation_counts).map(|(t, n)| t % n).collect();
+            OrientedPermutation::new(action.cells().clone(), turns, orientation_counts)
+                .expect("cells of one orbit have the same number of orientations")
+        };
+        let without_repetitions = |moves: Vec<PuzzleMove>| -> Vec<PuzzleMove> {
+            let mut known = HashSet::new();
+            let moves = moves.into_iter().map(|m| PuzzleMove { action: reduced(&m.action), ..m });
+            moves.filter(|m| !m.action.is_identity() && known.insert(m.action.clone())).collect()
+        };
+        let symmetry = |a: &Relabelling| {
+            let modulo = |(&x, &n): (&u16, &u16)| x % n;
+            let keeps =
+                (0..self.cells).all(|c| orientation_counts[a.cells().apply(c)] == orientation_counts[c]);
+            let turns: Vec<u16> = a.turns().iter().zip(orientation_counts).map(modulo).collect();
+            let factors: Vec<u16> = a
+                .factors()
+                .iter()
+                .zip(orientation_counts)
+                .map(|(&x, &n)| if n == 1 { 1 } else { x % n })
+                .collect();
+            keeps.then(|| Relabelling::new(a.cells().clone(), factors, turns, orientation_counts))
+        };
+        let mut known = HashSet::new();
+        let symmetries =
+            self.symmetries.iter().filter_map(symmetry).filter(|a| known.insert(a.clone())).collect();
+        Self {
+            moves: without_repetitions(self.moves),
+            incoming_moves: without_repetitions(self.incoming_moves),
+            free: self.free.iter().map(reduced).collect(),
+            symmetries,
+            ..self
         }
     }
 

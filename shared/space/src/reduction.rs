@@ -156,10 +156,8 @@ impl Chain {
     /// # Errors
     /// The number of symbols that would be needed, if there are too many.
     pub(crate) fn find(&mut self, problem: &mut Problem) -> Result<(), usize> {
-        if let Some((facelets, puzzle)) = problem.puzzle.facelets.take().map(|found| *found)
-            && problem.labels.are_distinct()
-        {
-            self.add_facelets(facelets, puzzle, problem);
+        if let Some((facelets, puzzle)) = problem.puzzle.facelets.take().map(|found| *found) {
+            self.add_facelets(facelets, Some(&puzzle), problem);
         }
         let ringed = |problem: &Problem| match OrientationPositions::find(problem) {
             Some(orientation_positions) => {
@@ -199,10 +197,8 @@ impl Chain {
                     problem.puzzle.moves.iter().map(|m| m.action.as_points()).collect();
                 let facelets =
                     Facelets::with_places(problem.puzzle.free[0].orientation_counts(), &moves, places)
-                        .filter(|_| problem.labels.are_distinct())
                         .ok_or(NoSuchReduction)?;
-                let puzzle = problem.puzzle.on_pieces(&facelets);
-                self.add_facelets(facelets, puzzle, problem);
+                self.add_facelets(facelets, None, problem);
             }
             Record::Base(choice) => {
                 let base = Base::with(&problem.puzzle, choice).ok_or(NoSuchReduction)?;
@@ -223,11 +219,10 @@ impl Chain {
         Ok(())
     }
 
-    fn add_facelets(&mut self, facelets: Facelets, puzzle: Puzzle, problem: &mut Problem) {
-        problem.labels = Labels::distinct(puzzle.cells);
-        problem.puzzle = puzzle;
-        let record = Record::Facelets { places: facelets.places().to_vec() };
-        self.add(record, Arc::new(FaceletMap(facelets)));
+    fn add_facelets(&mut self, facelets: Facelets, found: Option<&Puzzle>, problem: &mut Problem) {
+        let map = FaceletMap::new(facelets, problem);
+        map.apply(problem, found);
+        self.add(map.record(), Arc::new(map));
     }
 
     fn add_base(&mut self, base: Base, problem: &mut Problem) {

@@ -526,7 +526,7 @@ mod tests {
             let cells = Permutation::from_fn(9, |cell| moved(cell, a, b));
             facelets.add_move(name, OrientedPermutation::from_cells(cells)).unwrap();
         }
-        let puzzle = facelets.puzzle(Metric::Given).unwrap();
+        let puzzle = Puzzle { facelets: None, ..facelets.puzzle(Metric::Given).unwrap() };
         // 3! ways to rename the rows, with or without the reversal.
         assert_eq!(puzzle.symmetries.len(), 12);
         let space = Space::new(puzzle, Metric::Given, Labels::distinct(9)).unwrap();

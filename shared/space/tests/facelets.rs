@@ -70,8 +70,8 @@ const GROUPS: [(&[&str], usize, usize); 11] = [
     (&["(1,2,3,4,5,6)", "(1,6)(2,5)(3,4)"], 6, 3),
     // No two points belong to the same piece.
     (&["(1,2,3,4,5)", "(1,2)"], 5, 5),
-    // Two orbits that move in the same way, without pieces that turn.
-    (&["(1,2,3)(4,5,6)", "(1,2)(4,5)"], 6, 6),
+    // Two orbits that move in the same way: pieces that do not turn, with two facelets each.
+    (&["(1,2,3)(4,5,6)", "(1,2)(4,5)"], 6, 3),
     // Edges and corners, whose permutations are of one parity.
     (&["(1,3)(2,4)(7,10)(8,11)(9,12)", "(1,4,5)(2,3,6)(7,11,13)(8,12,14)(9,10,15)"], 15, 6),
 ];

@@ -2,7 +2,7 @@
 //! directions, and a space that is rebuilt from its encoding is the space that was found.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
-use fathom_puzzle::{Definition, Metric, Orbit};
+use fathom_puzzle::{Definition, Generator, Metric, Orbit};
 use fathom_space::fingerprint::fingerprint;
 use fathom_space::{Colouring, Encoding, Labels, Plan, Space};
 use proptest::prelude::*;
@@ -56,6 +56,24 @@ fn puzzles() -> impl Strategy<Value = (Definition, Vec<usize>)> {
             (definition, labels)
         })
     })
+}
+
+/// The stickers of such a puzzle, with a colour each.
+fn stickers() -> impl Strategy<Value = (Definition, Vec<usize>)> {
+    const MAX_STICKERS: usize = 18;
+    (puzzles(), prop::collection::vec(0..3_usize, MAX_STICKERS)).prop_map(|((pieces, _), colours)| {
+        let stickers = pieces.moves()[0].action.as_points().degree();
+        let mut definition = Definition::of_degree("stickers", stickers).unwrap();
+        for Generator { name, action, .. } in pieces.moves() {
+            let action = OrientedPermutation::from_cells(action.as_points());
+            definition.add_move(name.clone(), action).unwrap();
+        }
+        (definition, colours[..stickers].to_vec())
+    })
+}
+
+fn all_puzzles() -> impl Strategy<Value = (Definition, Vec<usize>)> {
+    prop_oneof![puzzles(), stickers()]
 }
 
 fn space((definition, labels): &(Definition, Vec<usize>)) -> Option<Space> {
@@ -126,7 +144,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn reductions_preserve_growth(puzzle in puzzles()) {
+    fn reductions_preserve_growth(puzzle in all_puzzles()) {
         let Some(space) = space(&puzzle) else { return Ok(()) };
         let found: Vec<usize> = states(&space).iter().map(BTreeSet::len).collect();
         let expected: Vec<usize> = plain(&puzzle).iter().map(BTreeSet::len).collect();
@@ -134,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn state_maps_round_trip(puzzle in puzzles()) {
+    fn state_maps_round_trip(puzzle in all_puzzles()) {
         let Some(space) = space(&puzzle) else { return Ok(()) };
         let smallest = |word: &[u8]| space.words_of(word).min().unwrap();
         let mut known = HashMap::new();
@@ -146,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn opened_space_equals_the_original(puzzle in puzzles()) {
+    fn opened_space_equals_the_original(puzzle in all_puzzles()) {
         let Some(space) = space(&puzzle) else { return Ok(()) };
         let encoding = space.encoding();
         let opened = opened(&puzzle, &encoding);

@@ -16,15 +16,15 @@ impl Definition {
     /// pieces are given already and moves turn them, each orientation of a piece counts as a facelet, and
     /// other pieces are used only if none of them turns: all orientations then follow from the positions of
     /// the pieces. If some pieces still turn, the given ones have symmetries that are easier to use.
-    /// Returns `None` if there are no such pieces, some facelets look alike, or there are free moves, guards
-    /// or limits.
+    /// Which facelets look alike does not matter: the pieces follow from the moves. Returns `None` if there are
+    /// no such pieces, or there are free moves, guards or limits.
     ///
     /// # Errors
     /// The errors of [`Definition::puzzle`].
     pub(super) fn facelets(&self, metric: Metric) -> Result<Option<(Facelets, Puzzle)>, DefinitionError> {
         let orientation_counts = self.visible_orientation_counts();
         let points: usize = orientation_counts.iter().copied().map(usize::from).sum();
-        if !self.is_plain() || points > Self::MAX_FACELETS || !self.free.is_empty() || self.is_guarded() {
+        if points > Self::MAX_FACELETS || !self.free.is_empty() || self.is_guarded() {
             return Ok(None);
         }
         let actions = self.moves.iter().map(|g| self.seen_action(&g.action, &orientation_counts).as_points());
@@ -37,7 +37,7 @@ impl Definition {
         });
         let is_better = match orientation_counts.iter().any(|&order| order > 1) {
             true => turned && !turn,
-            false => turn,
+            false => facelets.orientation_counts().len() < points,
         };
         if !is_better {
             return Ok(None);

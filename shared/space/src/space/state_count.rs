@@ -66,7 +66,7 @@ pub(super) fn count_states(space: &Space) -> Option<BigUint> {
     let group_order = || space.group_order();
     let in_words = BigUint::from(space.free_order());
     if !space.is_guarded()
-        && space.piece_labels().are_distinct()
+        && (labels.are_distinct() || space.piece_labels().are_distinct())
         && show_all_turns(labels, symbols, &space.orientation_counts)
     {
         return Some(group_order() / in_words);
