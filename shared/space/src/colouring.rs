@@ -121,8 +121,9 @@ pub enum ColouringError {
 }
 
 impl Colouring {
-    /// The largest number of pieces of a colour that has more than one arrangement.
-    pub const MAX_COLOUR: usize = 16;
+    /// The largest number of pieces of a colour that has more than one arrangement. A permutation of so many places
+    /// fits in 128 bits.
+    pub const MAX_COLOUR: usize = 24;
     /// The largest number of patterns of one colour that the planner visits when it counts patterns or looks
     /// for axes of reachable words.
     pub(crate) const MAX_PATTERNS: usize = 1 << 18;

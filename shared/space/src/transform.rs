@@ -58,12 +58,12 @@ pub struct Transforms<'g> {
     dropped: u64,
     /// By symmetry and colour: the number of the symmetry's renaming of the colour's local labels.
     renamings: Vec<Vec<u16>>,
-    numbers: FxHashMap<(u16, u64), u32>,
+    numbers: FxHashMap<(u16, u128), u32>,
     maps: Vec<AxisMap>,
     /// For each cell of the coset `prepared`: its number among the cells of its colour.
     places: Vec<Cell>,
     prepared: Option<CosetId>,
-    codes: Vec<u64>,
+    codes: Vec<u128>,
     counts: Vec<Cell>,
     /// By number of an arrival, if arrivals are numbered: the numbers of its maps, or [`UNKNOWN`], and the
     /// targets of its summands.
@@ -354,14 +354,14 @@ impl<'g> Transforms<'g> {
             }
             self.prepared = Some(coset);
         }
-        // The place permutation of each colour, with four bits for each place. Places beyond the sixteenth
+        // The place permutation of each colour, with five bits for each place. Places beyond [`Colouring::MAX_COLOUR`]
         // exist only in colours with a single arrangement, for which the code does not matter.
         self.counts.fill(0);
         self.codes.fill(0);
         for (cell, &letter) in self.graph.pattern(source).iter().enumerate() {
             let colour = usize::from(symbols.mark(letter));
-            let place = u64::from(self.places[usize::from(goes_to(cell))]);
-            self.codes[colour] |= place.checked_shl(4 * u32::from(self.counts[colour])).unwrap_or(0);
+            let place = u128::from(self.places[usize::from(goes_to(cell))]);
+            self.codes[colour] |= place.checked_shl(5 * u32::from(self.counts[colour])).unwrap_or(0);
             self.counts[colour] += 1;
         }
         transform.odd = self.graph.is_odd(source);
@@ -402,9 +402,9 @@ fn renaming(graph: &CosetGraph, labels: &[u8], colour: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Returns the map from the words of `from` to those of `to` that moves place j to place `code >> 4j & 15`
+/// Returns the map from the words of `from` to those of `to` that moves place j to place `code >> 5j & 31`
 /// and renames symbols.
-fn axis_map(from: &MultisetRanker, to: &MultisetRanker, code: u64, renaming: &[u8]) -> AxisMap {
+fn axis_map(from: &MultisetRanker, to: &MultisetRanker, code: u128, renaming: &[u8]) -> AxisMap {
     if from.total() == 1 {
         return AxisMap::new(vec![0]);
     }
@@ -414,11 +414,33 @@ fn axis_map(from: &MultisetRanker, to: &MultisetRanker, code: u64, renaming: &[u
     let mut images = Vec::with_capacity(from.total() as usize);
     loop {
         for (place, &letter) in word.iter().enumerate() {
-            image[(code >> (4 * place) & 15) as usize] = renaming[usize::from(letter)];
+            image[(code >> (5 * place) & 31) as usize] = renaming[usize::from(letter)];
         }
         images.push(to.rank(image.iter().copied()) as u32);
         if !advance(&mut word) {
             return AxisMap::new(images);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Colouring;
+
+    /// All places of the largest colour are turned by one; the two symbols are exchanged.
+    #[test]
+    fn all_places_of_the_largest_colour_are_permuted() {
+        const PLACES: usize = Colouring::MAX_COLOUR;
+        let (from, to) = (MultisetRanker::new(&[22, 2]).unwrap(), MultisetRanker::new(&[2, 22]).unwrap());
+        let code = (0..PLACES).map(|place| ((place + 1) as u128 % PLACES as u128) << (5 * place)).sum();
+        let map = axis_map(&from, &to, code, &[1, 0]);
+        let (mut word, mut image) = ([0; PLACES], [0; PLACES]);
+        for (rank, &mapped) in map.to.iter().enumerate() {
+            from.unrank(rank as u64, &mut word);
+            to.unrank(mapped.into(), &mut image);
+            word.rotate_right(1);
+            assert_eq!(image, word.map(|symbol| 1 - symbol));
         }
     }
 }
