@@ -95,25 +95,43 @@ pub fn void() -> Definition {
 /// Returns the 24 centres of the 4x4x4 cube, of which the four of each face are alike. A lower-case letter
 /// turns the layer behind a face.
 pub fn centres_of_4x4x4() -> Definition {
+    centres("4x4x4-centers", &[("centres", centres_at(3, &CORNERS, 1))], 3)
+}
+
+/// Returns the 48 centres of the 5x5x5 cube that move when its middle layers are held: for each face four at the
+/// corners of its middle, which are alike, and four on the edges of its middle, which are alike. A lower-case letter
+/// turns the layer behind a face.
+pub fn centres_of_5x5x5() -> Definition {
+    let orbits = [("corner-centres", centres_at(4, &CORNERS, 2)), ("edge-centres", centres_at(4, &EDGES, 2))];
+    centres("5x5x5-centers", &orbits, 4)
+}
+
+/// Returns four centres of each face, in the directions of the corners or edges that the face has: `across` half
+/// cubies from its axis, and `out` along it.
+fn centres_at(out: i32, names: &[&str], across: i32) -> Vec<Cell> {
     let mut centres = Vec::new();
     for face in FACES.map(direction) {
-        // The four centres of a face are the sums of its direction, three cubies out, and two across.
-        for place in CORNERS.map(place).into_iter().filter(|&at| dot(at, face) > 0) {
-            let place = sum(place, face.map(|x| 2 * x));
+        for at in names.iter().map(|name| place(name)).filter(|&at| dot(at, face) > 0) {
+            let place = sum(at.map(|x| across * x), face.map(|x| (out - across) * x));
             centres.push(Cell { place, facelets: vec![face] });
         }
     }
-    let orbits = [("centres", centres)];
-    let mut cube = puzzle("4x4x4-centers", &orbits);
+    centres
+}
+
+/// Returns the puzzle of these centres, whose outer layers are `out` from the middle, and the next ones two less.
+fn centres(name: &str, orbits: &[(&'static str, Vec<Cell>)], out: i32) -> Definition {
+    let mut cube = puzzle(name, orbits);
     for face in FACES {
         let axis = direction(face);
-        for (name, layer) in [(face, 3), (face.to_ascii_lowercase(), 1)] {
-            let action = turn(&orbits, axis, |at| dot(at, axis) == layer);
-            cube.add_move(name.to_string(), action).expect("a turn keeps the orbit");
+        for (name, layer) in [(face, out), (face.to_ascii_lowercase(), out - 2)] {
+            let action = turn(orbits, axis, |at| dot(at, axis) == layer);
+            cube.add_move(name.to_string(), action).expect("a turn keeps the orbits");
         }
     }
-    let piece = |cell: u16| Piece { label: cell / 4, orientation: 0, seen: 1 };
-    cube.set_solved(&(0..24).map(piece).collect::<Vec<_>>()).expect("centres have no orientation");
+    let piece = |cell: usize| Piece { label: (cell / 4) as u16, orientation: 0, seen: 1 };
+    cube.set_solved(&(0..24 * orbits.len()).map(piece).collect::<Vec<_>>())
+        .expect("centres have no orientation");
     cube
 }
 

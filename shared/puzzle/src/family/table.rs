@@ -4,7 +4,7 @@ use super::{Build, Family, InHand};
 use super::{clock, cube, cuboid, gear, kilominx, ring, sorting, square1, tetrahedron, two_sided_board};
 use crate::Metric;
 
-pub(super) static FAMILIES: [Family; 31] = [
+pub(super) static FAMILIES: [Family; 32] = [
     Family {
         group: "Boards",
         pattern: "MxN+flip",
@@ -254,6 +254,16 @@ pub(super) static FAMILIES: [Family; 31] = [
         metric: Metric::Multi,
         in_hand: None,
         build: Build::One(cube::centres_of_4x4x4),
+    },
+    Family {
+        group: "Twisty puzzles",
+        pattern: "5x5x5-centers",
+        example: "5x5x5-centers",
+        about: "the centres of the 5x5x5 cube; lower-case letters turn inner layers",
+        states: "24!^2 / 4!^12",
+        metric: Metric::Multi,
+        in_hand: None,
+        build: Build::One(cube::centres_of_5x5x5),
     },
     Family {
         group: "Twisty puzzles",
