@@ -157,6 +157,34 @@ impl SolveArguments {
     }
 }
 
+/// Each line is a state, as for 'fathom solve', or moves that lead to it. The answer to a line is written as soon as
+/// no other line has arrived, so that another program may ask and wait. The run must have all its layers (--keep all).
+#[derive(Debug, Args)]
+pub(crate) struct DistanceArguments {
+    /// Directory of a run
+    pub(crate) dir: PathBuf,
+    /// File of states, one a line [default: standard input, as -]
+    pub(crate) file: Option<String>,
+    /// All lines are moves
+    #[arg(long)]
+    pub(crate) scramble: bool,
+    /// Number tiles from 1
+    #[arg(long)]
+    pub(crate) from_one: bool,
+    /// Memory limit, for example 2GiB [default: 90 % of the available memory]
+    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
+    memory: Option<u64>,
+    /// Print a JSON object for each line; a line that is no state has an "error" and ends nothing
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) json: bool,
+}
+
+impl DistanceArguments {
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        machine::memory_bytes(self.memory)
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(mut_arg("puzzle", a_run_too))]
 pub(crate) struct AntipodesArguments {

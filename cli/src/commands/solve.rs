@@ -1,6 +1,6 @@
 //! `fathom solve`.
 
-mod states;
+pub(crate) mod states;
 
 use crate::arguments::SolveArguments;
 use crate::commands::temporary_run::{self, TemporaryRun};
@@ -149,7 +149,7 @@ fn looked_up(
 }
 
 /// Returns whether a run has finished layers, and the files of all of them exist.
-fn keeps_all(run: &RunDirectory) -> Result<bool> {
+pub(crate) fn keeps_all(run: &RunDirectory) -> Result<bool> {
     let layers = run.visited()?.layers;
     Ok(!layers.is_empty() && layers.iter().all(|layer| layer.files != Files::Removed))
 }

@@ -8,9 +8,13 @@ use fathom_engine::list_layers::{ListLayers, list_layers};
 use fathom_engine::run::{Depth, Geometry, ShardId, saved_tables};
 use fathom_engine::task::Store;
 use fathom_layer::{Digest, Disk, LayerError, LayerFile, Stored};
-use fathom_space::{Colouring, CosetGraph, CosetId, Space};
+use fathom_space::{Colouring, CosetGraph, CosetId, Locator, Space};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
+
+/// The entry of a table for a position that no kept layer has.
+const NONE: u8 = u8::MAX;
 
 /// The layers of a run whose files exist. A file is opened and checked when a state of its shard is first
 /// looked up; after that, each lookup reads one coset.
@@ -35,6 +39,39 @@ struct CosetLayers<'d> {
     open: FxHashMap<(Depth, ShardId), LayerFile>,
     /// The digests of the shards, by depth, for the layers whose files exist.
     digests: FxHashMap<Depth, Vec<Digest>>,
+    /// The depth of each state, by coset and position, once it is [tabulated](LayerDistances::tabulate).
+    table: Option<Box<[u8]>>,
+}
+
+/// The depth of every state of the kept layers, by coset and position.
+#[derive(Clone, Copy, Debug)]
+pub struct DepthTable<'a> {
+    graph: &'a CosetGraph,
+    a_coset: usize,
+    depths: &'a [u8],
+}
+
+impl<'a> DepthTable<'a> {
+    /// Returns what looks up states. Each thread needs its own.
+    pub fn finder(self) -> DepthFinder<'a> {
+        DepthFinder { locator: Locator::new(self.graph), table: self }
+    }
+}
+
+/// Looks up the depths of states in a table, one after another.
+#[derive(Debug)]
+pub struct DepthFinder<'a> {
+    locator: Locator<'a>,
+    table: DepthTable<'a>,
+}
+
+impl DepthFinder<'_> {
+    /// Returns the depth of a state, or `None` if the state is in none of the layers whose files exist.
+    pub fn depth_of(&mut self, word: &[u8]) -> Option<u32> {
+        let (coset, position) = self.locator.locate(word)?;
+        let depth = self.table.depths[coset.0 as usize * self.table.a_coset + position as usize];
+        (depth != NONE).then_some(depth.into())
+    }
 }
 
 impl<'d> LayerDistances<'d> {
@@ -72,11 +109,36 @@ impl<'d> LayerDistances<'d> {
         (0..=depth).all(|depth| self.has(depth))
     }
 
+    /// Reads all layers into a table of one byte for each position of each coset, so that a lookup reads one byte.
+    /// Returns whether there is a table: there is none if it exceeds `memory_bytes`, or the run lists states.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged.
+    pub fn tabulate(&mut self, memory_bytes: u64) -> Result<bool> {
+        let depths: Vec<u32> = (0..self.layers().len() as u32).filter(|&depth| self.has(depth)).collect();
+        match &mut self.layers {
+            Layers::Cosets(layers) if depths.last().is_none_or(|&last| last < NONE.into()) => {
+                layers.tabulate(&depths, memory_bytes)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Returns the table; `None` if there is none.
+    pub fn table(&self) -> Option<DepthTable<'_>> {
+        let Layers::Cosets(layers) = &self.layers else { return None };
+        let depths = layers.table.as_deref()?;
+        Some(DepthTable { graph: &layers.graph, a_coset: layers.positions_of_a_coset(), depths })
+    }
+
     /// Returns the depth of a state, or `None` if the state is in none of the layers whose files exist.
     ///
     /// # Errors
     /// If a file is missing or damaged.
     pub fn depth_of(&mut self, word: &[u8]) -> Result<Option<u32>> {
+        if let Some(table) = self.table() {
+            return Ok(table.finder().depth_of(word));
+        }
         for depth in 0..self.layers().len() as u32 {
             if self.has(depth) && self.is_at(word, depth)? {
                 return Ok(Some(depth));
@@ -131,7 +193,38 @@ impl<'d> CosetLayers<'d> {
         let there = visited.layers.iter().filter(|layer| layer.files != Files::Removed);
         let digests = there.map(|layer| Ok((layer.depth, run.digests(layer.depth)?)));
         let digests = digests.collect::<Result<_>>()?;
-        Ok(Some(Self { graph, geometry, store, open: FxHashMap::default(), digests }))
+        Ok(Some(Self { graph, geometry, store, open: FxHashMap::default(), digests, table: None }))
+    }
+
+    /// Returns the number of entries of the table for a coset.
+    fn positions_of_a_coset(&self) -> usize {
+        self.graph.shape().packed_bytes() as usize * 8
+    }
+
+    fn tabulate(&mut self, depths: &[u32], memory_bytes: u64) -> Result<bool> {
+        let a_coset = self.positions_of_a_coset();
+        let bytes = u64::from(self.graph.len()) * a_coset as u64;
+        if bytes > memory_bytes {
+            return Ok(false);
+        }
+        let mut table = vec![NONE; bytes as usize].into_boxed_slice();
+        for &depth in depths {
+            for shard in self.geometry.cut.ids() {
+                let file = self.file(Depth(depth), shard)?;
+                let first = file.identity().first_coset as usize * a_coset;
+                let cosets = file.identity().cosets as usize;
+                table[first..][..cosets * a_coset].par_chunks_mut(a_coset).enumerate().try_for_each(
+                    |(local, of_coset)| -> Result<()> {
+                        for position in positions(&file.coset(local as u32)?) {
+                            of_coset[position as usize] = depth as u8;
+                        }
+                        Ok(())
+                    },
+                )?;
+            }
+        }
+        self.table = Some(table);
+        Ok(true)
     }
 
     fn is_at(&mut self, word: &[u8], depth: u32) -> Result<bool> {

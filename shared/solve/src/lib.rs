@@ -33,7 +33,7 @@ pub mod state;
 pub use bidirectional::{Bidirectional, Looked, Paths, SearchError};
 pub use classes::{Class, classes, up_to_inversion};
 pub use descent::{Solutions, count, descend, way_to};
-pub use layer_distances::LayerDistances;
+pub use layer_distances::{DepthFinder, DepthTable, LayerDistances};
 pub use model::{ModelError, SolveModel};
 pub use phases::{Phase, PhaseError, phases};
 pub use space_words::SpaceWords;

@@ -133,6 +133,11 @@ impl SolveModel {
         })
     }
 
+    /// Returns the puzzle.
+    pub fn source(&self) -> &PuzzleSpec {
+        &self.source
+    }
+
     /// Returns the name of the puzzle.
     pub fn name(&self) -> &str {
         self.definition.name()

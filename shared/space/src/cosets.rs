@@ -18,7 +18,7 @@ use crate::{Colouring, Shape, Space, Symmetry};
 use canonical::Canonical;
 use explicit_axes::Frames;
 use images::Images;
-pub(crate) use locator::Locator;
+pub use locator::Locator;
 use parts::Parts;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;

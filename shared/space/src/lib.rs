@@ -51,7 +51,7 @@ pub use axis::{AxisView, Component, View};
 pub use axis_map::AxisMap;
 pub use cells::Cell;
 pub use colouring::{Colouring, ColouringError, Refusal};
-pub use cosets::{CosetError, CosetGraph, CosetId, CosetTables, StateWords};
+pub use cosets::{CosetError, CosetGraph, CosetId, CosetTables, Locator, StateWords};
 pub use counting::Inverses;
 pub use labels::{LabelError, Labels};
 pub use multiset_ranker::MultisetRanker;

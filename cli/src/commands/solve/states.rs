@@ -29,8 +29,10 @@ impl<'a> Ends<'a> {
         });
         let (model_to_read, source) =
             whole.as_ref().map_or((model, &spec.source), |(model, source)| (model, source));
+        let form =
+            Form { scramble: args.scramble, from_one: args.from_one, labels: args.space.labels.as_deref() };
         let read = |option: &str, text: &str| {
-            state(args, text, model_to_read, source).map_err(|error| bad_input!("{option}: {error}"))
+            state(form, text, model_to_read, source).map_err(|error| bad_input!("{option}: {error}"))
         };
         let solved = || Ok(model.product(&[]));
         let (option, from) = match &args.from {
@@ -108,9 +110,20 @@ impl<'a> Ends<'a> {
     }
 }
 
+/// How states are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form<'a> {
+    /// As moves that lead to them.
+    pub(crate) scramble: bool,
+    /// As tiles that are numbered from 1.
+    pub(crate) from_one: bool,
+    /// The labels of the pieces as the user gave them.
+    pub(crate) labels: Option<&'a str>,
+}
+
 /// Reads a state, in any form that a user may write it.
-fn state(
-    args: &SolveArguments,
+pub(crate) fn state(
+    form: Form<'_>,
     text: &str,
     model: &SolveModel,
     source: &PuzzleSpec,
@@ -118,22 +131,25 @@ fn state(
     if let Some((file, name)) = scramble_file(text) {
         return from_file(file, name, model, source);
     }
-    if args.scramble {
+    if form.scramble {
         return moves(text, model, source);
     }
     if let PuzzleSpec::Board(board) = source {
         tiles::check_rows(text, board.columns()).map_err(|error| error.to_string())?;
     }
-    let labels = args.space.labels.as_deref().filter(|_| !args.from_one);
-    let mut text = state_text::plain(text, source, labels)?;
-    if args.from_one {
+    let mut text = state_text::plain(text, source, form.labels.filter(|_| !form.from_one))?;
+    if form.from_one {
         text = tiles::counted_from_one(&text, source.cells())?;
     }
     model.read(&text, false).map_err(|error| error.to_string())
 }
 
 /// Reads moves, which may also turn the puzzle as a whole.
-fn moves(text: &str, model: &SolveModel, source: &PuzzleSpec) -> Result<OrientedPermutation, String> {
+pub(crate) fn moves(
+    text: &str,
+    model: &SolveModel,
+    source: &PuzzleSpec,
+) -> Result<OrientedPermutation, String> {
     let read = model.read(text, true);
     read.or_else(|error| state_text::scramble(text, source).ok_or(error.to_string()))
 }

@@ -9,7 +9,7 @@ const MAX_REMEMBERED: usize = 1 << 12;
 
 /// Finds the addresses of states one after another, without allocating memory for each of them.
 #[derive(Debug)]
-pub(crate) struct Locator<'a> {
+pub struct Locator<'a> {
     graph: &'a CosetGraph,
     pattern: Vec<u8>,
     /// The representatives of patterns, each with the symmetry that leads there.
@@ -31,7 +31,8 @@ pub(crate) struct Locator<'a> {
 }
 
 impl<'a> Locator<'a> {
-    pub(crate) fn new(graph: &'a CosetGraph) -> Self {
+    /// Creates a locator of the states of `graph`.
+    pub fn new(graph: &'a CosetGraph) -> Self {
         let CosetGraph { space, colouring, .. } = graph;
         let (mut begins, mut symbols) = (Vec::new(), Vec::new());
         if colouring.reached_axes().is_none() {
@@ -61,7 +62,7 @@ impl<'a> Locator<'a> {
     }
 
     /// Does what [`CosetGraph::locate`] does.
-    pub(crate) fn locate(&mut self, word: &[u8]) -> Option<(CosetId, u32)> {
+    pub fn locate(&mut self, word: &[u8]) -> Option<(CosetId, u32)> {
         let CosetGraph { space, colouring, symmetries, .. } = self.graph;
         self.pattern.clear();
         self.pattern.extend(word.iter().map(|&letter| colouring.of_letter(letter)));

@@ -1,0 +1,176 @@
+//! `fathom distance`.
+
+use crate::arguments::DistanceArguments;
+use crate::commands::solve::keeps_all;
+use crate::commands::solve::states::{self, Form};
+use anyhow::{Context, Result};
+use fathom_algebra::OrientedPermutation;
+use fathom_command::{bad_input, output, shell};
+use fathom_engine::directory::RunDirectory;
+use fathom_layer::LocalDisk;
+use fathom_solve::{LayerDistances, SolveModel, SpaceWords};
+use rayon::prelude::*;
+use serde_json::json;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+
+/// How many bytes are read at once: lines that are there already are answered together, by all threads.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// How many lines a thread answers at a time.
+const LINES: usize = 256;
+
+pub(crate) fn distance(args: &DistanceArguments) -> Result<()> {
+    let run = RunDirectory::open_for_reading(&args.dir)?;
+    if !keeps_all(&run)? {
+        let path = shell::path(&run.path);
+        return Err(bad_input!(
+            "the run in {path} did not keep all layers, so the distances of its states are not on disk. Run 'fathom run {} --keep all' in another directory",
+            run.manifest.spec.source.name()
+        ));
+    }
+    let kept = LayerDistances::new(&run, args.memory_bytes(), &LocalDisk)?;
+    let mut kept = kept.context("the layers of the run are on its workers")?;
+    kept.tabulate(args.memory_bytes())?;
+    let model = SolveModel::new(&run.manifest.spec).map_err(|error| bad_input!("{error}"))?;
+    let reader = Reader {
+        args,
+        model: &model,
+        words: SpaceWords::new(&model, &run.space),
+        labels: labels(&run),
+        finished: (!kept.is_complete()).then(|| kept.layers().len() - 1),
+    };
+    let mut input: Box<dyn BufRead> = match args.file.as_deref().filter(|file| *file != "-") {
+        Some(file) => {
+            let file = File::open(file).map_err(|error| bad_input!("{file}: cannot be read: {error}"))?;
+            Box::new(BufReader::with_capacity(CHUNK_BYTES, file))
+        }
+        None => Box::new(BufReader::with_capacity(CHUNK_BYTES, io::stdin())),
+    };
+    let mut number = 0;
+    loop {
+        let text = lines_that_are_there(&mut *input)?;
+        if text.is_empty() {
+            return Ok(());
+        }
+        let text = String::from_utf8(text).map_err(|_| bad_input!("after line {number}: not UTF-8 text"))?;
+        let lines: Vec<&str> = text.lines().collect();
+        let given = reader.answers(&lines, number, &mut kept)?;
+        number += lines.len() as u64;
+        let mut out = io::stdout().lock();
+        let mut bad = None;
+        for answer in given {
+            match answer {
+                Ok(line) => {
+                    output::written(out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")))?
+                }
+                Err(error) => {
+                    bad = Some(error);
+                    break;
+                }
+            }
+        }
+        output::written(out.flush())?;
+        if let Some(error) = bad {
+            return Err(bad_input!("{error}"));
+        }
+    }
+}
+
+/// Returns the labels of the pieces as text, unless all are distinct.
+fn labels(run: &RunDirectory) -> Option<String> {
+    let labels = &run.manifest.spec.labels;
+    let written = || labels.of_pieces().iter().map(u16::to_string).collect::<Vec<_>>().join(",");
+    (!labels.are_distinct()).then(written)
+}
+
+/// Waits for a line, and returns it with all lines after it that have arrived.
+fn lines_that_are_there(input: &mut dyn BufRead) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let there = input.fill_buf().context("cannot read the states")?;
+    let whole = there.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    text.extend_from_slice(&there[..whole]);
+    input.consume(whole);
+    if whole == 0 {
+        input.read_until(b'\n', &mut text).context("cannot read the states")?;
+    }
+    Ok(text)
+}
+
+/// What lines are answered with.
+struct Reader<'a> {
+    args: &'a DistanceArguments,
+    model: &'a SolveModel,
+    words: SpaceWords<'a>,
+    labels: Option<String>,
+    /// The depth of the last layer, unless all states were visited.
+    finished: Option<usize>,
+}
+
+impl Reader<'_> {
+    /// Answers lines, of which the first has the number after `before`.
+    fn answers(
+        &self,
+        lines: &[&str],
+        before: u64,
+        kept: &mut LayerDistances<'_>,
+    ) -> Result<Vec<Result<String, String>>> {
+        let numbered: Vec<(u64, &str)> = (before + 1..).zip(lines.iter().copied()).collect();
+        if let Some(table) = kept.table() {
+            let of_part = |part: &[(u64, &str)]| {
+                let mut finder = table.finder();
+                let find = |&line: &(u64, &str)| self.answer(line, |word| Ok(finder.depth_of(word)));
+                part.iter().map(find).collect::<Result<Vec<_>>>()
+            };
+            let parts: Vec<_> = numbered.par_chunks(LINES).map(of_part).collect::<Result<_>>()?;
+            return Ok(parts.into_iter().flatten().collect());
+        }
+        numbered.into_iter().map(|line| self.answer(line, |word| kept.depth_of(word))).collect()
+    }
+
+    /// Answers a line. The inner error says that the line is no state that the puzzle can reach.
+    fn answer(
+        &self,
+        (number, line): (u64, &str),
+        depth_of: impl FnOnce(&[u8]) -> Result<Option<u32>>,
+    ) -> Result<Result<String, String>> {
+        let state = match self.state(line) {
+            Ok(state) => state,
+            Err(why) => return Ok(self.refusal(number, &why)),
+        };
+        let word = self.words.in_space(&self.model.word(&state));
+        let depth = word.map(|word| depth_of(&word)).transpose()?.flatten();
+        Ok(match (depth, self.finished) {
+            (Some(depth), _) if self.args.json => {
+                Ok(json!({ "line": number, "distance": depth }).to_string())
+            }
+            (Some(depth), _) => Ok(depth.to_string()),
+            (None, Some(last)) if self.args.json => {
+                Ok(json!({ "line": number, "distance": null, "more_than": last }).to_string())
+            }
+            (None, Some(last)) => Ok(format!(">{last}")),
+            (None, None) => {
+                let why = self.model.why_not(&state).map_or_else(String::new, |why| format!(": {why}"));
+                self.refusal(number, &format!("{} cannot reach this state{why}", self.model.name()))
+            }
+        })
+    }
+
+    /// Reads a state, or moves that lead to it.
+    fn state(&self, line: &str) -> Result<OrientedPermutation, String> {
+        let Self { args, model, .. } = self;
+        let form = Form { scramble: args.scramble, from_one: args.from_one, labels: self.labels.as_deref() };
+        states::state(form, line, model, model.source()).or_else(|why| match args.scramble {
+            true => Err(why),
+            false => states::moves(line, model, model.source()).map_err(|_| why),
+        })
+    }
+
+    /// Returns the answer to a line that is no state: an error, or with `--json` an answer like others.
+    fn refusal(&self, line: u64, why: &str) -> Result<String, String> {
+        match self.args.json {
+            true => Ok(json!({ "line": line, "error": why }).to_string()),
+            false => Err(format!("line {line}: {why}")),
+        }
+    }
+}
