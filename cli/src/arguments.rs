@@ -20,8 +20,8 @@ pub(crate) use help::all_commands;
 pub(crate) use page::{HttpArguments, PageArguments};
 pub(crate) use plan::PlanArguments;
 pub(crate) use puzzle_questions::{
-    AntipodesArguments, ConvertArguments, DistanceArguments, GroupArguments, PhasesArguments,
-    PiecesArguments, PuzzlesArguments, ShapesArguments, SolveArguments,
+    AntipodesArguments, ConvertArguments, DistanceArguments, ExportArguments, ExportFormat, GroupArguments,
+    PhasesArguments, PiecesArguments, PuzzlesArguments, ShapesArguments, SolveArguments,
 };
 pub(crate) use search::{
     BeginArguments, CompareArguments, Engine, MergeArguments, OnDoneArguments, RemoveArguments,
@@ -155,6 +155,8 @@ pub(crate) enum Command {
     Antipodes(AntipodesArguments),
     /// Print the distances of many states, from the layers of a run
     Distance(DistanceArguments),
+    /// Write the states of a depth, or the graph of all states, to a file
+    Export(ExportArguments),
     /// Prove bounds on God's number without a search
     Bound(BoundArguments),
     /// Bound God's number by the distances in each phase of a chain of subgroups

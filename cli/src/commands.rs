@@ -11,6 +11,7 @@ pub(crate) mod convert;
 pub(crate) mod coordinator_queries;
 pub(crate) mod distance;
 pub(crate) mod engine_choice;
+pub(crate) mod export;
 pub(crate) mod group;
 pub(crate) mod help;
 pub(crate) mod keys;

@@ -62,6 +62,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Command::Solve(args) => commands::solve::solve(&args),
         Command::Antipodes(args) => commands::antipodes::antipodes(&args),
         Command::Distance(args) => commands::distance::distance(&args),
+        Command::Export(args) => commands::export::export(&args),
         Command::Keys(args) => commands::keys::keys(&args),
         Command::Top(args) => commands::top::top(&args),
         Command::Remove(args) => commands::remove::remove(&args),

@@ -2,7 +2,7 @@
 
 use super::OUTPUT;
 use super::space::SpaceArguments;
-use clap::{Arg, Args, value_parser};
+use clap::{Arg, Args, ValueEnum, value_parser};
 use fathom_command::machine::{self, size};
 use fathom_puzzle::Metric;
 use std::path::PathBuf;
@@ -180,6 +180,58 @@ pub(crate) struct DistanceArguments {
 }
 
 impl DistanceArguments {
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        machine::memory_bytes(self.memory)
+    }
+}
+
+/// The form of exported states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// An array of NumPy: a row for each state, of the label on each cell; if pieces turn, two rows, the second of turns
+    Npy,
+    /// A JSON object a line
+    Jsonl,
+    /// A line a state, as 'fathom solve' and 'fathom distance' read it; with --edges a line an edge: from, to, move
+    Text,
+    /// With --edges: GraphML, with states and distances
+    Graphml,
+}
+
+/// States of a depth come in the order of the run's files, which depends on its plan alone; with their images under
+/// symmetries, so that all are there. Edges need all layers (--keep all), and number states from 0, by depth.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(crate) struct ExportArguments {
+    /// Directory of a run
+    pub(crate) dir: PathBuf,
+    /// Depth whose states to export
+    #[arg(long, value_name = "D", required_unless_present = "edges")]
+    pub(crate) depth: Option<u32>,
+    /// Export the edges of the graph of all states instead
+    #[arg(long, conflicts_with_all = ["depth", "representatives", "limit"])]
+    pub(crate) edges: bool,
+    /// Export one state of each class up to symmetry
+    #[arg(long)]
+    pub(crate) representatives: bool,
+    /// Maximum number of states
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+    /// Form of the states or edges
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: ExportFormat,
+    /// File to write [default: standard output]
+    #[arg(long, short, value_name = "FILE", required_if_eq("format", "npy"))]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
+    /// Memory limit, for example 2GiB [default: 90 % of the available memory]
+    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
+    memory: Option<u64>,
+}
+
+impl ExportArguments {
     pub(crate) fn memory_bytes(&self) -> u64 {
         machine::memory_bytes(self.memory)
     }

@@ -21,22 +21,22 @@ const NONE: u8 = u8::MAX;
 #[derive(Debug)]
 pub struct LayerDistances<'d> {
     visited: Visited,
-    layers: Layers<'d>,
+    pub(super) layers: Layers<'d>,
 }
 
 /// Layers as bits of cosets, or as lists of states.
 #[derive(Debug)]
-enum Layers<'d> {
+pub(super) enum Layers<'d> {
     Cosets(Box<CosetLayers<'d>>),
     Lists(Box<dyn ListLayers + 'd>),
 }
 
 #[derive(Debug)]
-struct CosetLayers<'d> {
-    graph: CosetGraph,
-    geometry: Geometry,
+pub(super) struct CosetLayers<'d> {
+    pub(super) graph: CosetGraph,
+    pub(super) geometry: Geometry,
     store: Store<'d>,
-    open: FxHashMap<(Depth, ShardId), LayerFile>,
+    pub(super) open: FxHashMap<(Depth, ShardId), LayerFile>,
     /// The digests of the shards, by depth, for the layers whose files exist.
     digests: FxHashMap<Depth, Vec<Digest>>,
     /// The depth of each state, by coset and position, once it is [tabulated](LayerDistances::tabulate).
@@ -252,7 +252,7 @@ impl<'d> CosetLayers<'d> {
         Ok(())
     }
 
-    fn file(&mut self, depth: Depth, shard: ShardId) -> Result<&LayerFile> {
+    pub(super) fn file(&mut self, depth: Depth, shard: ShardId) -> Result<&LayerFile> {
         match self.open.entry((depth, shard)) {
             Entry::Occupied(file) => Ok(file.into_mut()),
             Entry::Vacant(place) => {
@@ -270,7 +270,7 @@ impl<'d> CosetLayers<'d> {
 }
 
 /// Returns the positions of the states of a coset, in increasing order.
-fn positions(stored: &Stored<'_>) -> Vec<u32> {
+pub(super) fn positions(stored: &Stored<'_>) -> Vec<u32> {
     if let Stored::Sparse(positions) = stored {
         let (positions, _) = positions.as_chunks::<4>();
         return positions.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();

@@ -4,7 +4,8 @@
 //! (any puzzle in these terms, whether a run can search it or not), [`state`] (reads and writes states, and
 //! explains why a state cannot be reached), [`square1`] (writes moves of Square-1), [`descent`] (finds
 //! solutions, given a function that returns distances), [`ball`] and [`bidirectional`] (compute distances
-//! without a run), [`layer_distances`] and [`space_words`] (read distances from the layers that a run has kept),
+//! without a run), [`layer_distances`] and [`space_words`] (read distances from the layers that a run has kept), [`layer_states`] (lists all states of
+//! a layer),
 //! [`classes`](mod@classes) (the states of a layer up to symmetry), [`elements`] (reads elements of a
 //! puzzle's group), [`mod@phases`] (solving through a chain of subgroups), [`mod@bound`] (bounds on God's
 //! numbers, without a run).
@@ -23,6 +24,7 @@ pub mod classes;
 pub mod descent;
 pub mod elements;
 pub mod layer_distances;
+pub mod layer_states;
 pub mod model;
 pub mod moves;
 pub mod phases;

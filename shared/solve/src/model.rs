@@ -8,7 +8,7 @@
 use super::alphabet::{Alphabet, MAX_LETTERS, WordMap};
 use super::moves::{Move, distinct};
 use super::square1::SquareOne;
-use fathom_algebra::OrientedPermutation;
+use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::definition::FreeGroup;
 use fathom_puzzle::family::square1::in_all_shapes;
@@ -141,6 +141,43 @@ impl SolveModel {
     /// Returns the name of the puzzle.
     pub fn name(&self) -> &str {
         self.definition.name()
+    }
+
+    /// Returns by letter a piece and a turn that have the letter; `None` for letters that no piece has.
+    pub fn pieces_of_letters(&self) -> Vec<Option<(u16, u16)>> {
+        let mut pieces = vec![None; MAX_LETTERS + 1];
+        for (piece, &count) in self.definition.orientation_counts().iter().enumerate() {
+            for turn in 0..count {
+                let letter = usize::from(self.alphabet.letter(piece, turn));
+                pieces[letter] = pieces[letter].or(Some((piece as u16, turn)));
+            }
+        }
+        pieces
+    }
+
+    /// Returns an element that leads from the solved state to a state with this word. Of pieces that look alike, it takes
+    /// those with smaller numbers first.
+    ///
+    /// # Panics
+    /// If `word` is not a word of the puzzle's pieces.
+    pub fn element(&self, word: &[u8]) -> OrientedPermutation {
+        let (counts, cells) = (self.definition.orientation_counts(), self.definition.cells());
+        let mut unused: HashMap<u16, std::collections::VecDeque<usize>> = HashMap::new();
+        for piece in 0..cells {
+            let label = self.definition.solved()[piece].label;
+            unused.entry(label).or_default().push_back(piece);
+        }
+        let of_letters = self.pieces_of_letters();
+        let (mut images, mut turns) = (vec![0; cells], vec![0; cells]);
+        for (cell, &letter) in word.iter().enumerate() {
+            let (like, turn) = of_letters[usize::from(letter)].expect("a piece has the letter");
+            let label = self.definition.solved()[usize::from(like)].label;
+            let piece =
+                unused.get_mut(&label).and_then(|pieces| pieces.pop_front()).expect("a piece is left");
+            (images[piece], turns[piece]) = (cell, turn);
+        }
+        OrientedPermutation::new(Permutation::from_fn(cells, |piece| images[piece]), turns, counts)
+            .expect("pieces are on cells of their orbits")
     }
 
     /// Returns the metric.

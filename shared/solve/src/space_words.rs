@@ -33,6 +33,20 @@ impl<'s> SpaceWords<'s> {
         }
     }
 
+    /// Appends the word of the model for a state of the run to `words`; `None` if the model has no letter for one of the
+    /// pieces.
+    pub(crate) fn add_in_model(&self, word: &[u8], words: &mut Vec<u8>) -> Option<()> {
+        match self {
+            Self::Cosets(CosetWords { of_symbols: Some(of_symbols), tables, .. }) => {
+                for (&table, &symbol) in tables.iter().zip(word) {
+                    words.push(of_symbols[table][usize::from(symbol)]?);
+                }
+            }
+            _ => words.extend(self.in_model(word)?),
+        }
+        Some(())
+    }
+
     /// Returns the word of the model for a state of the run; `None` if the model has no letter for one of the pieces.
     pub fn in_model(&self, word: &[u8]) -> Option<Vec<u8>> {
         match self {
@@ -98,6 +112,8 @@ pub struct CosetWords<'s> {
     pieces: Vec<FxHashMap<u8, (u16, u8)>>,
     /// By table, the letter of the model for each label and orientation.
     letters: Vec<FxHashMap<(u16, u8), u8>>,
+    /// By table, the letter of the model for each symbol, if the space has the cells of the puzzle.
+    of_symbols: Option<Vec<[Option<u8>; 256]>>,
 }
 
 impl<'s> CosetWords<'s> {
@@ -135,7 +151,16 @@ impl<'s> CosetWords<'s> {
             pieces.push(of_letter);
             letters.push(of_piece);
         }
-        Self { space, tables, pieces, letters }
+        let symbols = space.symbols();
+        let of_table = |letters: &FxHashMap<(u16, u8), u8>| {
+            let told = |symbol: u8| (symbols.mark(symbol).into(), symbols.orientation(symbol));
+            std::array::from_fn(|symbol| match symbol < symbols.count() {
+                true => letters.get(&told(symbol as u8)).copied(),
+                false => None,
+            })
+        };
+        let of_symbols = (!space.is_reduced()).then(|| letters.iter().map(of_table).collect());
+        Self { space, tables, pieces, letters, of_symbols }
     }
 
     fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {
@@ -145,6 +170,10 @@ impl<'s> CosetWords<'s> {
     }
 
     fn in_model(&self, word: &[u8]) -> Option<Vec<u8>> {
+        if let Some(of_symbols) = &self.of_symbols {
+            let letter = |(&table, &symbol): (&usize, &u8)| of_symbols[table][usize::from(symbol)];
+            return self.tables.iter().zip(word).map(letter).collect();
+        }
         let pieces = self.space.pieces(word);
         let tables = self.tables.iter().map(|&table| &self.letters[table]);
         tables.zip(pieces).map(|(letters, piece)| letters.get(&piece).copied()).collect()

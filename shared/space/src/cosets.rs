@@ -21,7 +21,7 @@ use images::Images;
 pub use locator::Locator;
 use parts::Parts;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 pub use states::StateWords;
 use table::{Closure, FewEntries, Table};
 
@@ -488,6 +488,18 @@ impl CosetGraph {
         let mut image = vec![0; pattern.len()];
         symmetry.carry(self.colouring.symbols(), &action.symbols, pattern, &mut image);
         image
+    }
+
+    /// Returns symmetries that carry a representative to the cosets of its orbit, one for each.
+    pub fn ways_to_orbit(&self, coset: CosetId) -> Vec<usize> {
+        let pattern = self.pattern(coset);
+        let mut reached = FxHashSet::default();
+        (0..self.symmetries.len()).filter(|&symmetry| reached.insert(self.image(symmetry, pattern))).collect()
+    }
+
+    /// Writes the image of a state under one of the symmetries in use.
+    pub fn write_image(&self, symmetry: usize, word: &[u8], image: &mut [u8]) {
+        self.space.write_image(&self.symmetries[symmetry].symmetry, word, image);
     }
 
     /// Returns the words of axes that hold only reachable words.

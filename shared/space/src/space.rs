@@ -390,6 +390,20 @@ impl Space {
         *self.are_even.get_or_init(are_even)
     }
 
+    /// Returns whether a word is the smallest of the words of its state, which free moves carry to each other.
+    /// `image` has as many cells as the word, and is overwritten.
+    pub fn is_first_word(&self, word: &[u8], image: &mut [u8]) -> bool {
+        self.free[1..].iter().all(|free| {
+            self.write_image(free, word, image);
+            word <= &*image
+        })
+    }
+
+    /// Returns whether the cells of words are not those of the puzzle as it was given.
+    pub fn is_reduced(&self) -> bool {
+        !self.chain.records().is_empty()
+    }
+
     /// Returns whether every free move but the identity changes every state. A free move does so if, in some
     /// orbit, it leaves fewer cells unchanged than there are pieces with a label of their own: one of these
     /// pieces must then move or turn. A turn that not all of them show leaves the cell unchanged.
