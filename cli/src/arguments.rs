@@ -21,7 +21,7 @@ pub(crate) use page::{HttpArguments, PageArguments};
 pub(crate) use plan::PlanArguments;
 pub(crate) use puzzle_questions::{
     AntipodesArguments, ConvertArguments, DistanceArguments, ExportArguments, ExportFormat, GroupArguments,
-    PhasesArguments, PiecesArguments, PuzzlesArguments, ShapesArguments, SolveArguments,
+    PhasesArguments, PiecesArguments, PuzzlesArguments, ShapesArguments, SolveArguments, TableArguments,
 };
 pub(crate) use search::{
     BeginArguments, CompareArguments, Engine, MergeArguments, OnDoneArguments, RemoveArguments,
@@ -157,6 +157,8 @@ pub(crate) enum Command {
     Distance(DistanceArguments),
     /// Write the states of a depth, or the graph of all states, to a file
     Export(ExportArguments),
+    /// Write the distances of all states to a file, as a pattern database
+    Table(TableArguments),
     /// Prove bounds on God's number without a search
     Bound(BoundArguments),
     /// Bound God's number by the distances in each phase of a chain of subgroups

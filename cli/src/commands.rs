@@ -38,6 +38,7 @@ pub(crate) mod serve;
 pub(crate) mod shapes;
 pub(crate) mod solve;
 pub(crate) mod status;
+pub(crate) mod table;
 pub(crate) mod temporary_run;
 pub(crate) mod top;
 pub(crate) mod verify;

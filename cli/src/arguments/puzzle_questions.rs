@@ -132,6 +132,9 @@ pub(crate) struct SolveArguments {
     /// Find all shortest solutions, up to --limit
     #[arg(long)]
     pub(crate) all: bool,
+    /// Table of lower bounds, made by 'fathom table' of the same puzzle, perhaps with fewer labels; may be repeated
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "count"])]
+    pub(crate) table: Vec<PathBuf>,
     /// Also print the number of all shortest solutions, those that --all would list
     #[arg(long)]
     pub(crate) count: bool,
@@ -161,7 +164,8 @@ impl SolveArguments {
 /// no other line has arrived, so that another program may ask and wait. The run must have all its layers (--keep all).
 #[derive(Debug, Args)]
 pub(crate) struct DistanceArguments {
-    /// Directory of a run
+    /// Directory of a run, or a table of 'fathom table'
+    #[arg(value_name = "DIR|FILE")]
     pub(crate) dir: PathBuf,
     /// File of states, one a line [default: standard input, as -]
     pub(crate) file: Option<String>,
@@ -232,6 +236,29 @@ pub(crate) struct ExportArguments {
 }
 
 impl ExportArguments {
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        machine::memory_bytes(self.memory)
+    }
+}
+
+/// The run must be complete and have all its layers (--keep all). 'fathom solve --table', 'fathom distance' and programs
+/// of others read the file, which docs/tables.md describes.
+#[derive(Debug, Args)]
+pub(crate) struct TableArguments {
+    /// Directory of a run
+    pub(crate) dir: PathBuf,
+    /// File to write
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Memory limit, for example 2GiB [default: 90 % of the available memory]
+    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, allow_hyphen_values = true, value_parser = size)]
+    memory: Option<u64>,
+}
+
+impl TableArguments {
     pub(crate) fn memory_bytes(&self) -> u64 {
         machine::memory_bytes(self.memory)
     }

@@ -8,7 +8,8 @@ use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
-use fathom_solve::{LayerDistances, SolveModel, SpaceWords};
+use fathom_solve::{DistanceTable, LayerDistances, SolveModel, SpaceWords};
+use fathom_space::Labels;
 use rayon::prelude::*;
 use serde_json::json;
 use std::fs::File;
@@ -21,6 +22,9 @@ const CHUNK_BYTES: usize = 1 << 20;
 const LINES: usize = 256;
 
 pub(crate) fn distance(args: &DistanceArguments) -> Result<()> {
+    if DistanceTable::is_one(&args.dir) {
+        return of_table(args);
+    }
     let run = RunDirectory::open_for_reading(&args.dir)?;
     if !keeps_all(&run)? {
         let path = shell::path(&run.path);
@@ -33,13 +37,53 @@ pub(crate) fn distance(args: &DistanceArguments) -> Result<()> {
     let mut kept = kept.context("the layers of the run are on its workers")?;
     kept.tabulate(args.memory_bytes())?;
     let model = SolveModel::new(&run.manifest.spec).map_err(|error| bad_input!("{error}"))?;
-    let reader = Reader {
-        args,
-        model: &model,
-        words: SpaceWords::new(&model, &run.space),
-        labels: labels(&run),
-        finished: (!kept.is_complete()).then(|| kept.layers().len() - 1),
-    };
+    let words = SpaceWords::new(&model, &run.space);
+    let finished = (!kept.is_complete()).then(|| kept.layers().len() - 1);
+    let reader = Reader { args, model: &model, labels: labels(&run.manifest.spec.labels), finished };
+    answer_all(args, |lines| {
+        if let Some(table) = kept.table() {
+            return in_parts(lines, |part| {
+                let mut finder = table.finder();
+                let mut depth_of = |word: &[u8]| words.in_space(word).and_then(|word| finder.depth_of(&word));
+                part.iter().map(|&line| reader.answer(line, |word| Ok(depth_of(word)))).collect()
+            });
+        }
+        let mut depth_of = |word: &[u8]| words.in_space(word).map_or(Ok(None), |word| kept.depth_of(&word));
+        lines.iter().map(|&line| reader.answer(line, &mut depth_of)).collect()
+    })
+}
+
+/// Answers from a table.
+fn of_table(args: &DistanceArguments) -> Result<()> {
+    let table = DistanceTable::open(&args.dir)?;
+    let spec = table.spec();
+    let model = SolveModel::new(spec).map_err(|error| bad_input!("{error}"))?;
+    let distances = table.for_model(&model, spec)?;
+    let reader = Reader { args, model: &model, labels: labels(&spec.labels), finished: None };
+    answer_all(args, |lines| {
+        in_parts(lines, |part| {
+            part.iter().map(|&line| reader.answer(line, |word| Ok(distances.distance(word)))).collect()
+        })
+    })
+}
+
+/// The answer to a line; an error says that the line is no state that the puzzle can reach.
+type Answer = Result<String, String>;
+
+/// Answers lines in several threads.
+fn in_parts(
+    lines: &[(u64, &str)],
+    of_part: impl Fn(&[(u64, &str)]) -> Result<Vec<Answer>> + Send + Sync,
+) -> Result<Vec<Answer>> {
+    let parts: Vec<Vec<Answer>> = lines.par_chunks(LINES).map(of_part).collect::<Result<_>>()?;
+    Ok(parts.into_iter().flatten().collect())
+}
+
+/// Reads lines, and writes the answers.
+fn answer_all(
+    args: &DistanceArguments,
+    mut answers: impl FnMut(&[(u64, &str)]) -> Result<Vec<Answer>>,
+) -> Result<()> {
     let mut input: Box<dyn BufRead> = match args.file.as_deref().filter(|file| *file != "-") {
         Some(file) => {
             let file = File::open(file).map_err(|error| bad_input!("{file}: cannot be read: {error}"))?;
@@ -54,32 +98,29 @@ pub(crate) fn distance(args: &DistanceArguments) -> Result<()> {
             return Ok(());
         }
         let text = String::from_utf8(text).map_err(|_| bad_input!("after line {number}: not UTF-8 text"))?;
-        let lines: Vec<&str> = text.lines().collect();
-        let given = reader.answers(&lines, number, &mut kept)?;
+        let lines: Vec<(u64, &str)> = (number + 1..).zip(text.lines()).collect();
         number += lines.len() as u64;
-        let mut out = io::stdout().lock();
+        let mut written = String::new();
         let mut bad = None;
-        for answer in given {
+        for answer in answers(&lines)? {
             match answer {
-                Ok(line) => {
-                    output::written(out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")))?
-                }
+                Ok(line) => written = written + &line + "\n",
                 Err(error) => {
                     bad = Some(error);
                     break;
                 }
             }
         }
-        output::written(out.flush())?;
+        let mut out = io::stdout().lock();
+        output::written(out.write_all(written.as_bytes()).and_then(|()| out.flush()))?;
         if let Some(error) = bad {
             return Err(bad_input!("{error}"));
         }
     }
 }
 
-/// Returns the labels of the pieces as text, unless all are distinct.
-fn labels(run: &RunDirectory) -> Option<String> {
-    let labels = &run.manifest.spec.labels;
+/// Returns labels as text, unless all are distinct.
+fn labels(labels: &Labels) -> Option<String> {
     let written = || labels.of_pieces().iter().map(u16::to_string).collect::<Vec<_>>().join(",");
     (!labels.are_distinct()).then(written)
 }
@@ -101,45 +142,23 @@ fn lines_that_are_there(input: &mut dyn BufRead) -> Result<Vec<u8>> {
 struct Reader<'a> {
     args: &'a DistanceArguments,
     model: &'a SolveModel,
-    words: SpaceWords<'a>,
     labels: Option<String>,
     /// The depth of the last layer, unless all states were visited.
     finished: Option<usize>,
 }
 
 impl Reader<'_> {
-    /// Answers lines, of which the first has the number after `before`.
-    fn answers(
-        &self,
-        lines: &[&str],
-        before: u64,
-        kept: &mut LayerDistances<'_>,
-    ) -> Result<Vec<Result<String, String>>> {
-        let numbered: Vec<(u64, &str)> = (before + 1..).zip(lines.iter().copied()).collect();
-        if let Some(table) = kept.table() {
-            let of_part = |part: &[(u64, &str)]| {
-                let mut finder = table.finder();
-                let find = |&line: &(u64, &str)| self.answer(line, |word| Ok(finder.depth_of(word)));
-                part.iter().map(find).collect::<Result<Vec<_>>>()
-            };
-            let parts: Vec<_> = numbered.par_chunks(LINES).map(of_part).collect::<Result<_>>()?;
-            return Ok(parts.into_iter().flatten().collect());
-        }
-        numbered.into_iter().map(|line| self.answer(line, |word| kept.depth_of(word))).collect()
-    }
-
     /// Answers a line. The inner error says that the line is no state that the puzzle can reach.
     fn answer(
         &self,
         (number, line): (u64, &str),
         depth_of: impl FnOnce(&[u8]) -> Result<Option<u32>>,
-    ) -> Result<Result<String, String>> {
+    ) -> Result<Answer> {
         let state = match self.state(line) {
             Ok(state) => state,
             Err(why) => return Ok(self.refusal(number, &why)),
         };
-        let word = self.words.in_space(&self.model.word(&state));
-        let depth = word.map(|word| depth_of(&word)).transpose()?.flatten();
+        let depth = depth_of(&self.model.word(&state))?;
         Ok(match (depth, self.finished) {
             (Some(depth), _) if self.args.json => {
                 Ok(json!({ "line": number, "distance": depth }).to_string())
@@ -167,7 +186,7 @@ impl Reader<'_> {
     }
 
     /// Returns the answer to a line that is no state: an error, or with `--json` an answer like others.
-    fn refusal(&self, line: u64, why: &str) -> Result<String, String> {
+    fn refusal(&self, line: u64, why: &str) -> Answer {
         match self.args.json {
             true => Ok(json!({ "line": line, "error": why }).to_string()),
             false => Err(format!("line {line}: {why}")),

@@ -6,7 +6,7 @@ use fathom_command::{bad_input, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
 use fathom_report::text::many;
-use fathom_solve::layer_states::{Rows, StateForm};
+use fathom_solve::layer_states::Rows;
 use fathom_solve::{LayerDistances, SolveModel, SpaceWords, classes};
 use serde_json::json;
 use std::collections::HashMap;
@@ -132,14 +132,10 @@ fn layer(args: &ExportArguments, states: &mut States<'_>, depth: u32, out: &mut 
     if args.format == ExportFormat::Npy {
         out.write_all(&npy_header(rows, all))?;
     }
-    let (form, entries) = match args.format {
-        ExportFormat::Npy => (StateForm::Rows(rows.clone()), 1 + usize::from(rows.turns.is_some())),
-        _ => (StateForm::Words, 1),
-    };
-    let of_state = match form {
-        StateForm::Rows(_) if !rows.are_bytes() => 2 * entries * cells,
-        _ => entries * cells,
-    };
+    let is_array = args.format == ExportFormat::Npy;
+    let form = |words: Vec<u8>| if is_array { rows.written(&words) } else { words };
+    // The bytes of a state.
+    let of_state = form(model.solved().to_vec()).len();
     let mut left = all;
     let mut write = |batch: &[u8]| -> Result<bool> {
         let here = left.min((batch.len() / of_state) as u64);
@@ -162,7 +158,7 @@ fn layer(args: &ExportArguments, states: &mut States<'_>, depth: u32, out: &mut 
         Ok(left > 0)
     };
     match representatives {
-        Some(found) => write(&form.written(found.concat())).map(drop)?,
+        Some(found) => write(&form(found.concat())).map(drop)?,
         None if all > 0 => kept.each_state(depth, words, &form, &mut write)?,
         None => {}
     }
@@ -220,7 +216,7 @@ fn edges(args: &ExportArguments, states: &mut States<'_>, out: &mut dyn Write) -
     let cells = model.solved().len();
     let mut nodes: Vec<(Vec<u8>, u32)> = Vec::new();
     for depth in 0..depths {
-        kept.each_state(depth, words, &StateForm::Words, &mut |batch| {
+        kept.each_state(depth, words, &|words| words, &mut |batch| {
             nodes.extend(batch.chunks_exact(cells).map(|word| (model.reduced(word), depth)));
             Ok(true)
         })?;

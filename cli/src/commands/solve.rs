@@ -13,7 +13,8 @@ use fathom_engine::run::SpaceSpec;
 use fathom_layer::LocalDisk;
 use fathom_report::text::{grouped, many};
 use fathom_solve::{
-    Bidirectional, LayerDistances, Looked, SearchError, Solutions, SolveModel, SpaceWords, count, descend,
+    Bidirectional, Deepening, DistanceTable, LayerDistances, Looked, SearchError, Solutions, SolveModel,
+    SpaceWords, TableOfModel, count, descend,
 };
 use num_bigint::BigUint;
 use serde_json::json;
@@ -80,6 +81,9 @@ fn searched(
     ends: &Ends<'_>,
     to_solve: Option<&OrientedPermutation>,
 ) -> Result<Found> {
+    if !args.table.is_empty() {
+        return by_tables(args, model, spec, ends, to_solve);
+    }
     let (start, goal) = match to_solve {
         Some(state) => (model.word(state), model.solved().to_vec()),
         None => (model.word(&ends.from), model.word(&ends.to)),
@@ -127,6 +131,30 @@ fn searched(
     looked_up(args, model, &run, &mut kept, state)?.ok_or_else(|| {
         ends.unreachable(model, "the states that can be reached were enumerated, and it is not among them")
     })
+}
+
+/// Finds a solution with lower bounds from tables.
+fn by_tables(
+    args: &SolveArguments,
+    model: &SolveModel,
+    spec: &SpaceSpec,
+    ends: &Ends<'_>,
+    to_solve: Option<&OrientedPermutation>,
+) -> Result<Found> {
+    let one_way = spec.source.is_one_way(spec.metric).map_err(|error| bad_input!("{error}"))?;
+    let state = to_solve.filter(|_| !one_way).ok_or_else(|| {
+        bad_input!("tables have the distances from the solved state, so --table needs moves that are closed under inverses, and a solution that ends solved")
+    })?;
+    let tables: Vec<DistanceTable> =
+        args.table.iter().map(|path| DistanceTable::open(path)).collect::<Result<_>>()?;
+    let tables: Vec<TableOfModel<'_>> =
+        tables.iter().map(|table| table.for_model(model, spec)).collect::<Result<_>>()?;
+    let solutions = Deepening::new(model, &tables).solve(&model.word(state), &mut |moves| {
+        output::remark(&format!("no solution has {} or fewer", many(moves.into(), "move")));
+        true
+    });
+    let solutions = solutions.ok_or_else(|| ends.unreachable(model, "a table does not contain it"))?;
+    Ok(Found { solutions, number: None, method: "tables" })
 }
 
 /// Finds the solutions of a state from the layers of a run; `None` if they do not contain the state.

@@ -33,7 +33,7 @@ pub use lookback::Lookback;
 pub use manifest::{Keep, RunManifest};
 pub use order::ShardOrder;
 pub use owner::{OWNER, Owner};
-pub use plan_document::{PlanDocument, PlanFile};
+pub use plan_document::{PlanDocument, PlanFile, PuzzleTable};
 pub use producers::Producers;
 pub use run_plan::{ListPlan, RunPlan};
 pub use run_space::{ListedSpace, RunSpace, most_successors};

@@ -24,15 +24,6 @@ struct Batch {
     symmetry: usize,
 }
 
-/// How states are written.
-#[derive(Clone, Debug)]
-pub enum StateForm {
-    /// As words of the model.
-    Words,
-    /// As rows of an array: the label on each cell, and then the turn on each cell if pieces turn.
-    Rows(Rows),
-}
-
 /// Rows of an array, by letter of the model.
 #[derive(Clone, Debug)]
 pub struct Rows {
@@ -49,31 +40,25 @@ impl Rows {
     pub fn are_bytes(&self) -> bool {
         self.labels.iter().all(|&label| label <= u8::MAX.into())
     }
-}
 
-impl StateForm {
-    /// Writes states that are given as words, one behind the other.
-    pub fn written(&self, words: Vec<u8>) -> Vec<u8> {
-        let Self::Rows(Rows { cells, labels, turns }) = self else { return words };
-        if let Self::Rows(rows) = self
-            && rows.are_bytes()
-        {
+    /// Returns the bytes of states that are given as words, one behind the other.
+    pub fn written(&self, words: &[u8]) -> Vec<u8> {
+        let Self { cells, labels, turns } = self;
+        let mut written = Vec::with_capacity(2 * words.len());
+        if self.are_bytes() {
             let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
-            let Some(turns) = turns else {
-                return words.iter().map(|&letter| labels[usize::from(letter)]).collect();
-            };
-            let mut written = Vec::with_capacity(2 * words.len());
             for word in words.chunks_exact(*cells) {
                 written.extend(word.iter().map(|&letter| labels[usize::from(letter)]));
-                written.extend(word.iter().map(|&letter| turns[usize::from(letter)]));
+                if let Some(turns) = turns {
+                    written.extend(word.iter().map(|&letter| turns[usize::from(letter)]));
+                }
             }
             return written;
         }
-        let mut written = Vec::new();
         for word in words.chunks_exact(*cells) {
             let labels = word.iter().map(|&letter| labels[usize::from(letter)]);
             labels.for_each(|label| written.extend(label.to_le_bytes()));
-            for turns in turns {
+            if let Some(turns) = turns {
                 let turns = word.iter().map(|&letter| u16::from(turns[usize::from(letter)]));
                 turns.for_each(|turn| written.extend(turn.to_le_bytes()));
             }
@@ -84,7 +69,7 @@ impl StateForm {
 
 impl LayerDistances<'_> {
     /// Calls `found` with the states of a depth, some at a time: words of the model, one behind the other, written as
-    /// `form` says, by several threads. The order of the states does not depend on the number of threads. Ends early if
+    /// `form` does, in several threads, unless that leaves nothing. The order of the states does not depend on the number of threads. Ends early if
     /// `found` returns `false`. The files of the depth must exist.
     ///
     /// # Errors
@@ -93,7 +78,7 @@ impl LayerDistances<'_> {
         &mut self,
         depth: u32,
         words: &SpaceWords<'_>,
-        form: &StateForm,
+        form: &(dyn Fn(Vec<u8>) -> Vec<u8> + Sync),
         found: &mut dyn FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
         match &mut self.layers {
@@ -110,12 +95,12 @@ impl LayerDistances<'_> {
                     }
                     states += 1;
                     if states == BATCH && ended.is_ok() {
-                        ended = found(&form.written(std::mem::take(&mut batch)));
+                        ended = found(&form(std::mem::take(&mut batch)));
                         states = 0;
                     }
                 })?;
                 if ended? && !batch.is_empty() {
-                    found(&form.written(batch))?;
+                    found(&form(batch))?;
                 }
                 Ok(())
             }
@@ -128,7 +113,7 @@ impl CosetLayers<'_> {
         &mut self,
         depth: u32,
         words: &SpaceWords<'_>,
-        form: &StateForm,
+        form: &(dyn Fn(Vec<u8>) -> Vec<u8> + Sync),
         found: &mut dyn FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
         let shards: Vec<ShardId> = self.geometry.cut.ids().collect();
@@ -142,7 +127,7 @@ impl CosetLayers<'_> {
             *waiting = 0;
             let made: Vec<Result<Vec<u8>>> = std::mem::take(batches)
                 .into_par_iter()
-                .map(|batch| Ok(form.written(made(graph, words, &batch)?)))
+                .map(|batch| Ok(form(made(graph, words, &batch)?)))
                 .collect();
             for batch in made {
                 let batch = batch?;

@@ -5,7 +5,8 @@
 //! explains why a state cannot be reached), [`square1`] (writes moves of Square-1), [`descent`] (finds
 //! solutions, given a function that returns distances), [`ball`] and [`bidirectional`] (compute distances
 //! without a run), [`layer_distances`] and [`space_words`] (read distances from the layers that a run has kept), [`layer_states`] (lists all states of
-//! a layer),
+//! a layer), [`state_ranks`] and [`distance_table`] (files with the distances of all states), [`deepening`] (solutions by
+//! such files),
 //! [`classes`](mod@classes) (the states of a layer up to symmetry), [`elements`] (reads elements of a
 //! puzzle's group), [`mod@phases`] (solving through a chain of subgroups), [`mod@bound`] (bounds on God's
 //! numbers, without a run).
@@ -21,7 +22,9 @@ pub mod ball;
 pub mod bidirectional;
 pub mod bound;
 pub mod classes;
+pub mod deepening;
 pub mod descent;
+pub mod distance_table;
 pub mod elements;
 pub mod layer_distances;
 pub mod layer_states;
@@ -31,14 +34,18 @@ pub mod phases;
 pub mod space_words;
 pub mod square1;
 pub mod state;
+pub mod state_ranks;
 
 pub use bidirectional::{Bidirectional, Looked, Paths, SearchError};
 pub use classes::{Class, classes, up_to_inversion};
+pub use deepening::Deepening;
 pub use descent::{Solutions, count, descend, way_to};
+pub use distance_table::{DistanceTable, TableMaker, TableOfModel};
 pub use layer_distances::{DepthFinder, DepthTable, LayerDistances};
 pub use model::{ModelError, SolveModel};
 pub use phases::{Phase, PhaseError, phases};
 pub use space_words::SpaceWords;
+pub use state_ranks::StateRanks;
 
 #[cfg(test)]
 mod tests;

@@ -133,6 +133,11 @@ impl SolveModel {
         })
     }
 
+    /// Returns the definition of the puzzle, with labels by orbit.
+    pub fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
     /// Returns the puzzle.
     pub fn source(&self) -> &PuzzleSpec {
         &self.source

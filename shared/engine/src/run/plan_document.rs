@@ -126,7 +126,7 @@ impl PlanDocument {
 /// The puzzle of a run, as `run.toml` and plan files have it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PuzzleTable {
+pub struct PuzzleTable {
     name: String,
     metric: Metric,
     /// Omitted when all pieces differ.
@@ -138,7 +138,8 @@ pub(super) struct PuzzleTable {
 }
 
 impl PuzzleTable {
-    pub(super) fn new(spec: &SpaceSpec) -> Self {
+    /// Returns what describes a space.
+    pub fn new(spec: &SpaceSpec) -> Self {
         Self {
             name: spec.source.name(),
             metric: spec.metric,
@@ -150,7 +151,11 @@ impl PuzzleTable {
         }
     }
 
-    pub(super) fn spec(self) -> Result<SpaceSpec, RunError> {
+    /// Returns the space.
+    ///
+    /// # Errors
+    /// If the puzzle cannot be read, or the labels do not fit it.
+    pub fn spec(self) -> Result<SpaceSpec, RunError> {
         let source = match self.definition {
             None => PuzzleSpec::Board(self.name.parse::<Board>()?),
             Some(text) => PuzzleSpec::Defined(Box::new(load::parse(&text, Format::Toml, "its puzzle")?)),
