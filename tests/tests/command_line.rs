@@ -1,5 +1,6 @@
 //! What commands read, print and refuse.
 
+mod answers;
 mod bad_input;
 mod bench;
 mod bound;

@@ -1,0 +1,262 @@
+//! What leaves a run as data: `distance`, `export` and `table`, against a plain search.
+
+use fathom_engine::run::SpaceSpec;
+use fathom_puzzle::PuzzleSpec;
+use fathom_space::Labels;
+use fathom_tests::{fathom, json, tempdir, texts};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The label and the orientation on each cell.
+type State = Vec<(u16, u16)>;
+
+/// Returns the states at each distance, by a plain search.
+fn growth(spec: &SpaceSpec) -> Vec<HashSet<State>> {
+    let puzzle = spec.source.puzzle(spec.metric).unwrap();
+    let solved: State = spec.labels.of_pieces().iter().map(|&label| (label, 0)).collect();
+    let mut seen = HashSet::from([solved.clone()]);
+    let mut layers = vec![HashSet::from([solved])];
+    loop {
+        let mut next = HashSet::new();
+        for state in layers.last().unwrap() {
+            for m in &puzzle.moves {
+                let mut image = state.clone();
+                for (cell, &(label, turn)) in state.iter().enumerate() {
+                    let (to, turn) = m.action.apply(cell, turn);
+                    image[to] = (label, turn);
+                }
+                if seen.insert(image.clone()) {
+                    next.insert(image);
+                }
+            }
+        }
+        if next.is_empty() {
+            return layers;
+        }
+        layers.push(next);
+    }
+}
+
+/// Runs a command and returns what it prints.
+fn printed(arguments: &[&str], at: &Path) -> String {
+    let output = fathom().args(arguments).current_dir(at).output().unwrap();
+    let (out, err) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {err}");
+    out
+}
+
+fn refused(arguments: &[&str], at: &Path) -> String {
+    let output = fathom().args(arguments).current_dir(at).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    texts(&output).1
+}
+
+/// Answers lines that are given to `fathom distance`.
+fn distances(of: &str, lines: &str, at: &Path) -> Vec<String> {
+    fs::write(at.join("states"), lines).unwrap();
+    printed(&["distance", of, "states"], at).lines().map(str::to_owned).collect()
+}
+
+/// By cosets with symmetries, labels, orientations, one coset a state, and by lists; one way too.
+#[test]
+fn states_and_distances_match_a_plain_search() {
+    let spaces: [(&str, Option<&str>, &[&str]); 8] = [
+        ("2x4", None, &[]),
+        ("3x3", Some("0,0,0,1,1,1,2,2,2"), &[]),
+        ("pancake:6", None, &["--engine", "cosets"]),
+        ("pancake:6", None, &["--engine", "lists"]),
+        ("burnt-pancake:4", None, &[]),
+        ("ivy", None, &[]),
+        ("lx:5", None, &[]),
+        ("necklace:8,3", None, &[]),
+    ];
+    for (word, labels, options) in spaces {
+        let source = PuzzleSpec::by_name(word).unwrap();
+        let labels_of = labels.map(|list| Labels::parse_list(list, source.cells()).unwrap());
+        let labels_of = labels_of.unwrap_or_else(|| Labels::from_values(source.solved()));
+        let spec = SpaceSpec { metric: source.metric(), source, labels: labels_of };
+        let layers = growth(&spec);
+        let directory = tempdir().unwrap();
+        let at = directory.path();
+        let mut run = vec!["run", word, "--keep", "all", "-q", "--dir", "run"];
+        run.extend(labels.iter().flat_map(|&labels| ["--labels", labels]));
+        run.extend(options);
+        printed(&run, at);
+        let has_table = !options.contains(&"lists");
+        printed(&["table", "run", "-o", "table"], at);
+        for (depth, layer) in layers.iter().enumerate() {
+            let depth_text = depth.to_string();
+            let lines = printed(&["export", "run", "--depth", &depth_text, "--format", "jsonl"], at);
+            let states: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let number = |value: &Value| value.as_u64().unwrap() as u16;
+            let exported: HashSet<State> = states
+                .iter()
+                .map(|state| {
+                    let labels = state["labels"].as_array().unwrap().iter().map(number);
+                    match &state["orientations"] {
+                        Value::Array(turns) => labels.zip(turns.iter().map(number)).collect(),
+                        _ => labels.map(|label| (label, 0)).collect(),
+                    }
+                })
+                .collect();
+            assert_eq!((states.len(), &exported), (layer.len(), layer), "{word} {options:?}, depth {depth}");
+            let text = printed(&["export", "run", "--depth", &depth_text], at);
+            assert_eq!(distances("run", &text, at), vec![depth_text.clone(); layer.len()], "{word}");
+            if has_table {
+                assert_eq!(distances("table", &text, at), vec![depth_text.clone(); layer.len()], "{word}");
+            }
+            let limited = printed(&["export", "run", "--depth", &depth_text, "--limit", "1"], at);
+            assert_eq!(limited.lines().next(), text.lines().next());
+        }
+    }
+}
+
+/// The file of NumPy has a header of 64 bytes or a multiple, and a byte for each cell.
+#[test]
+fn arrays_have_the_labels_on_the_cells() {
+    let directory = tempdir().unwrap();
+    let at = directory.path();
+    printed(&["run", "2x3", "--keep", "all", "-q", "--dir", "run"], at);
+    let text = printed(&["export", "run", "--depth", "3"], at);
+    printed(&["export", "run", "--depth", "3", "--format", "npy", "-o", "3.npy"], at);
+    let array = fs::read(at.join("3.npy")).unwrap();
+    let (length, states) = (u16::from_le_bytes([array[8], array[9]]) as usize, text.lines().count());
+    let header = str::from_utf8(&array[10..10 + length]).unwrap();
+    assert!(header.contains(&format!("'shape': ({states}, 6), ")) && header.ends_with('\n'), "{header}");
+    assert_eq!((array.len() - 10 - length, (10 + length) % 64), (6 * states, 0));
+    let rows: Vec<String> = array[10 + length..]
+        .chunks(6)
+        .map(|row| row.iter().map(u8::to_string).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(rows, text.lines().collect::<Vec<_>>());
+    assert!(
+        refused(&["export", "run", "--depth", "3", "--format", "npy", "-o", "3.npy"], at).contains("--force")
+    );
+    assert!(refused(&["export", "run", "--depth", "99"], at).contains("its last one is"));
+    assert_eq!(fs::read_dir(at).unwrap().count(), 2, "no file is left");
+}
+
+/// Edges lead from a state to those that its moves reach.
+#[test]
+fn edges_are_moves() {
+    let directory = tempdir().unwrap();
+    let at = directory.path();
+    printed(&["run", "pancake:4", "--keep", "all", "-q", "--dir", "run"], at);
+    let edges = printed(&["export", "run", "--edges"], at);
+    let mut to: HashMap<usize, HashSet<usize>> = HashMap::new();
+    for line in edges.lines() {
+        let ends: Vec<usize> = line.split(' ').take(2).map(|end| end.parse().unwrap()).collect();
+        to.entry(ends[0]).or_default().insert(ends[1]);
+    }
+    assert!(to.len() == 24 && to.values().all(|to| to.len() == 3));
+    assert!(to.iter().all(|(from, reached)| reached.iter().all(|other| to[other].contains(from))));
+    let graph = printed(&["export", "run", "--edges", "--format", "graphml"], at);
+    let graph = roxmltree::Document::parse(&graph).unwrap();
+    let number = |name: &str| graph.descendants().filter(|node| node.has_tag_name(name)).count();
+    assert_eq!((number("node"), number("edge")), (24, 72));
+}
+
+/// `docs/examples/read_table.py` reads tables by the description of the format alone.
+#[test]
+fn tables_are_read_by_an_example_in_python() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/read_table.py");
+    let directory = tempdir().unwrap();
+    let at = directory.path();
+    // Entries of four bits, of eight, and turns.
+    for word in ["2x3", "coxeter:7", "burnt-pancake:4"] {
+        printed(&["run", word, "--keep", "all", "-q", "--dir", "run"], at);
+        printed(&["table", "run", "-o", "table", "--force"], at);
+        let last =
+            json(&fathom().args(["report", "run", "--format", "json"]).current_dir(at).output().unwrap());
+        let mut program =
+            format!("import sys\nsys.path.insert(0, {:?})\n", Path::new(example).parent().unwrap());
+        program += "from read_table import Table\ntable = Table('table')\n";
+        for depth in 0..last["counts"].as_array().unwrap().len() {
+            let lines = printed(
+                &["export", "run", "--depth", &depth.to_string(), "--format", "jsonl", "--limit", "40"],
+                at,
+            );
+            for line in lines.lines() {
+                let state: Value = serde_json::from_str(line).unwrap();
+                let turns = state["orientations"]
+                    .as_array()
+                    .map_or("None".into(), |_| state["orientations"].to_string());
+                program += &format!("assert table.distance({}, {turns}) == {depth}\n", state["labels"]);
+            }
+        }
+        fs::write(at.join("check.py"), program).unwrap();
+        let output = Command::new("python3").arg("-B").arg("check.py").current_dir(at).output().unwrap();
+        assert!(output.status.success(), "{word}: {}", texts(&output).1);
+        fs::remove_dir_all(at.join("run")).unwrap();
+    }
+}
+
+/// Another program may ask and wait for each answer.
+#[test]
+fn distances_are_answered_line_by_line() {
+    let directory = tempdir().unwrap();
+    let at = directory.path();
+    printed(&["run", "2x4", "--keep", "all", "-q", "--dir", "run"], at);
+    let mut program = fathom()
+        .args(["distance", "run", "--json"])
+        .current_dir(at)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut to, mut from) = (program.stdin.take().unwrap(), BufReader::new(program.stdout.take().unwrap()));
+    let mut ask = |line: &str| {
+        writeln!(to, "{line}").unwrap();
+        let mut answer = String::new();
+        from.read_line(&mut answer).unwrap();
+        serde_json::from_str::<Value>(&answer).unwrap()
+    };
+    assert_eq!(ask("0 1 2 3 4 5 6 7")["distance"], 0);
+    assert_eq!(ask("V1 H1")["distance"], 2);
+    assert!(ask("0 1")["error"].is_string());
+    assert_eq!(ask("V2")["line"], 4);
+    drop(to);
+    assert!(program.wait().unwrap().success());
+    assert!(refused(&["distance", "run", "missing"], at).contains("cannot be read"));
+    fs::write(at.join("states"), "V1\nV9\n").unwrap();
+    assert!(refused(&["distance", "run", "states"], at).contains("line 2: "));
+    printed(&["run", "2x4", "-q", "--dir", "last"], at);
+    for command in [&["distance", "last", "states"][..], &["table", "last", "-o", "table"]] {
+        assert!(refused(command, at).contains("--keep all"), "{command:?}");
+    }
+}
+
+/// Tables of fewer labels are lower bounds: the solutions are as short as those of a search from both ends.
+#[test]
+fn tables_lead_to_shortest_solutions() {
+    let directory = tempdir().unwrap();
+    let at = directory.path();
+    for (name, tracked) in [("a", "0-4"), ("b", "5-8")] {
+        printed(&["run", "3x3", "--track", tracked, "--keep", "all", "-q", "--dir", name], at);
+        printed(&["table", name, "-o", &format!("{name}.table")], at);
+    }
+    let mut random = fastrand::Rng::with_seed(56);
+    for _ in 0..20 {
+        let mut tiles: Vec<usize> = (0..9).collect();
+        random.shuffle(&mut tiles);
+        let state = tiles.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
+        let solved = |options: &[&str]| {
+            let solve = [&["solve", "3x3", &state, "--json", "-q"], options].concat();
+            let output = fathom().args(&solve).current_dir(at).output().unwrap();
+            (output.status.code() == Some(0)).then(|| json(&output)["distance"].clone())
+        };
+        assert_eq!(solved(&["--table", "a.table", "--table", "b.table"]), solved(&[]), "{state}");
+    }
+    let other = refused(&["solve", "3x4", "V1", "--scramble", "--table", "a.table"], at);
+    assert!(other.contains("the table is of 3x3"), "{other}");
+    let mut damaged = fs::read(at.join("a.table")).unwrap();
+    *damaged.last_mut().unwrap() ^= 1;
+    fs::write(at.join("a.table"), damaged).unwrap();
+    let solve = ["solve", "3x3", "V1", "--scramble", "--table", "a.table"];
+    let output = fathom().args(solve).current_dir(at).output().unwrap();
+    assert!(texts(&output).1.contains("damaged"), "{}", texts(&output).1);
+}
