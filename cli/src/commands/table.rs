@@ -35,7 +35,7 @@ pub(crate) fn table(args: &TableArguments) -> Result<()> {
             run.manifest.spec.source.name()
         ));
     }
-    let ranks = StateRanks::new(&model, &run.manifest.spec.labels)
+    let ranks = StateRanks::new(&model, model.definition(), &run.manifest.spec.labels)
         .with_context(|| format!("{} has too many arrangements for a table", run.space.slug()))?;
     let needed = TableMaker::bytes(&ranks, largest);
     if needed > args.memory_bytes() {

@@ -57,9 +57,9 @@ impl<'a> Deepening<'a> {
         if most == 0 {
             return self.is_solved(word).then(Vec::new);
         }
-        // Threads search behind each pair of first moves.
+        // Threads search behind the first three moves.
         let mut begun: Vec<(Vec<usize>, Vec<u8>)> = vec![(Vec::new(), word.to_vec())];
-        for depth in 1..=most.min(2) {
+        for depth in 1..=most.min(3) {
             let mut next = Vec::new();
             for (way, word) in &begun {
                 for mv in self.after(way.last().copied()) {

@@ -6,8 +6,10 @@ use super::state_ranks::{RankedOrbit, StateRanks};
 use anyhow::{Context, Result, ensure};
 use fathom_command::bad_input;
 use fathom_engine::run::{PuzzleTable, SpaceSpec};
-use memmap2::Mmap;
+use fathom_layer::map::Map;
+use fathom_puzzle::Definition;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -143,7 +145,7 @@ pub struct DistanceTable {
     head: Head,
     spec: SpaceSpec,
     begin: usize,
-    map: Mmap,
+    map: Map,
 }
 
 impl DistanceTable {
@@ -159,23 +161,22 @@ impl DistanceTable {
     /// If the file cannot be read, is no table, or is damaged.
     pub fn open(path: &Path) -> Result<Self> {
         let shown = path.display();
-        let file = File::open(path).map_err(|error| bad_input!("{shown}: cannot be read: {error}"))?;
-        // SAFETY: the map is only read. Another process may change the file, which the documentation forbids.
-        let map = unsafe { Mmap::map(&file) }.with_context(|| format!("cannot map {shown}"))?;
-        let is_whole = map.len() >= PREFIX && map[..8] == MAGIC;
+        let map = Map::open(path).map_err(|error| bad_input!("{shown}: cannot be read: {error}"))?;
+        let bytes = map.bytes();
+        let is_whole = bytes.len() >= PREFIX && bytes[..8] == MAGIC;
         if !is_whole {
             return Err(bad_input!(
                 "{shown} is no table of distances. Make one with 'fathom table RUN -o FILE'"
             ));
         }
-        let number = |at: usize| u32::from_le_bytes([map[at], map[at + 1], map[at + 2], map[at + 3]]);
+        let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         ensure!(
             number(8) == VERSION,
             "{shown} has version {} of the format; this program reads {VERSION}",
             number(8)
         );
         let begin = PREFIX + number(12) as usize;
-        let text = map.get(PREFIX..begin).with_context(|| format!("{shown} is cut off"))?;
+        let text = bytes.get(PREFIX..begin).with_context(|| format!("{shown} is cut off"))?;
         let head: Head = serde_json::from_slice(text).with_context(|| format!("{shown}: bad description"))?;
         let length = match head.bits {
             4 => head.entries.div_ceil(2),
@@ -183,12 +184,12 @@ impl DistanceTable {
             bits => anyhow::bail!("{shown}: entries of {bits} bits"),
         };
         ensure!(
-            (map.len() - begin) as u64 == length,
+            (bytes.len() - begin) as u64 == length,
             "{shown} has {} bytes of entries instead of {length}",
-            map.len() - begin
+            bytes.len() - begin
         );
         ensure!(
-            blake3::hash(&map[begin..]).to_string() == head.blake3,
+            blake3::hash(&bytes[begin..]).to_string() == head.blake3,
             "{shown} is damaged: its entries have another checksum. Make it again"
         );
         let spec = head.space.clone().spec().with_context(|| format!("{shown}: bad description"))?;
@@ -210,26 +211,39 @@ impl DistanceTable {
     /// # Errors
     /// If the table is of another puzzle or metric, or its labels tell apart what those of the model do not.
     pub fn for_model(&self, model: &SolveModel, spec: &SpaceSpec) -> Result<TableOfModel<'_>> {
-        if self.spec.source != spec.source || self.spec.metric != spec.metric {
+        let definition = self.spec.source.definition(self.spec.metric)?;
+        let moves = |definition: &Definition| -> Vec<_> {
+            definition
+                .moves()
+                .iter()
+                .map(|mv| (mv.name.clone(), mv.action.clone(), mv.guard.clone()))
+                .collect()
+        };
+        if moves(&definition) != moves(model.definition()) || self.spec.metric != spec.metric {
             return Err(bad_input!(
                 "the table is of {}, not of {spec}: make one of the same puzzle in the same metric, with the same moves",
                 self.spec
             ));
         }
-        let mut coarser = std::collections::HashMap::new();
-        for (&fine, &coarse) in spec.labels.of_pieces().iter().zip(self.spec.labels.of_pieces()) {
-            if *coarser.entry(fine).or_insert(coarse) != coarse {
-                return Err(bad_input!("the table tells pieces apart that look alike in {spec}"));
+        let seen = |definition: &Definition, piece: usize| definition.solved()[piece].seen;
+        let mut coarser = HashMap::new();
+        for (piece, &fine) in spec.labels.of_pieces().iter().enumerate() {
+            let coarse = self.spec.labels.of_pieces()[piece];
+            let hides = !seen(model.definition(), piece).is_multiple_of(seen(&definition, piece));
+            if hides || *coarser.entry(fine).or_insert(coarse) != coarse {
+                return Err(bad_input!(
+                    "the table tells pieces or orientations apart that look alike in {spec}"
+                ));
             }
         }
-        let ranks =
-            StateRanks::new(model, &self.spec.labels).filter(|ranks| ranks.orbits() == self.head.orbits);
+        let ranks = StateRanks::new(model, &definition, &self.spec.labels);
+        let ranks = ranks.filter(|ranks| ranks.orbits() == self.head.orbits);
         let ranks = ranks.context("the table numbers states in another way. Make it again")?;
         Ok(TableOfModel {
             ranks,
             none: self.head.none,
             is_packed: self.head.bits == 4,
-            entries: &self.map[self.begin..],
+            entries: &self.map.bytes()[self.begin..],
         })
     }
 }

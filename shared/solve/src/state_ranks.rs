@@ -1,6 +1,7 @@
 //! A number for each state of a puzzle, which other programs can compute: see docs/tables.md.
 
 use super::model::SolveModel;
+use fathom_puzzle::Definition;
 use fathom_space::{Labels, MultisetRanker};
 use serde::{Deserialize, Serialize};
 
@@ -32,11 +33,11 @@ pub struct StateRanks {
 }
 
 impl StateRanks {
-    /// Numbers the states of a puzzle, of which only `labels` are told apart. `model` is the model of the puzzle, with
-    /// these labels or finer ones. Returns `None` if there are 2^63 numbers or more, or if pieces with one label show
-    /// different numbers of orientations.
-    pub fn new(model: &SolveModel, labels: &Labels) -> Option<Self> {
-        let (definition, of_pieces) = (model.definition(), labels.of_pieces());
+    /// Numbers the states of a puzzle, given by its definition, of which only `labels` are told apart. `model` is the model
+    /// of words of the same puzzle, perhaps with finer labels, and with orientations that `definition` ignores. Returns
+    /// `None` if there are 2^63 numbers or more.
+    pub fn new(model: &SolveModel, definition: &Definition, labels: &Labels) -> Option<Self> {
+        let of_pieces = labels.of_pieces();
         let mut letters = vec![(0, 0); model.pieces_of_letters().len()];
         let (mut orbits, mut rankers, mut total) = (Vec::new(), Vec::new(), 1_u64);
         for orbit in 0..definition.orbits().len() {
