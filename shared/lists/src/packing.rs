@@ -7,7 +7,7 @@ use fathom_space::Labels;
 use std::fmt::Debug;
 
 /// Packs states whose pieces are known cell by cell, as [`ListSpace`] does, into the bytes that lists have.
-pub trait Packing: Debug {
+pub trait Packing: Debug + Send + Sync {
     /// Returns the symbol of a piece in an orientation on a cell; `None` if it never comes to the cell.
     fn symbol(&self, piece: usize, orientation: u16, cell: usize) -> Option<u64>;
 
