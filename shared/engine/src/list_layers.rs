@@ -162,7 +162,8 @@ impl<K: Key> ListLayers for Layers<'_, K> {
                 let here = &left[..left.partition_point(|&number| number < end)];
                 if !here.is_empty() {
                     let states = self.block(depth, shard, block)?;
-                    let states: Vec<K> = here.iter().map(|number| states[(number - first) as usize]).collect();
+                    let states: Vec<K> =
+                        here.iter().map(|number| states[(number - first) as usize]).collect();
                     found.extend(states.iter().map(|state| self.bytes(state)));
                 }
                 first = end;
@@ -190,7 +191,9 @@ impl<K: Key> ListLayers for Layers<'_, K> {
                         || self.space.shard(state, shards) != shard
                     {
                         let reason = "a state is out of place".into();
-                        return Err(LayerError::DamagedBlock { path: file.path().into(), block, reason }.into());
+                        return Err(
+                            LayerError::DamagedBlock { path: file.path().into(), block, reason }.into()
+                        );
                     }
                     before = Some(*state);
                     found(self.bytes(state));

@@ -414,7 +414,8 @@ fn finished_directory_is_shown_and_not_modified() {
 fn told_at_first(address: &str, run: &Path) -> Value {
     let bearer = token(run);
     let mut tcp = TcpStream::connect(address).unwrap();
-    write!(tcp, "GET /api/events HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {bearer}\r\n\r\n").unwrap();
+    write!(tcp, "GET /api/events HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {bearer}\r\n\r\n")
+        .unwrap();
     for line in std::io::BufRead::lines(std::io::BufReader::new(tcp)) {
         if let Some(data) = line.unwrap().strip_prefix("data: ") {
             return serde_json::from_str(data).unwrap();
@@ -457,21 +458,28 @@ fn run_of_unknown_size_is_shown() {
     assert!(command.arg(&run).output().unwrap().status.success());
     let address = format!("127.0.0.1:{}", free_port());
     let mut command = fathom();
-    command.arg("resume").arg(&run).args(["--max-depth", "5", "-q", "--http", &address, "--http-linger", "1h"]);
+    command.arg("resume").arg(&run).args([
+        "--max-depth",
+        "5",
+        "-q",
+        "--http",
+        &address,
+        "--http-linger",
+        "1h",
+    ]);
     let process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let lingering = Lingering { directory, address, process };
     until_served(&lingering.address);
     // The ten swaps commute: a state for each subset of five.
-    until("depth 5 is done", || {
-        lingering.get("/metrics").body.contains("\nfathom_visited_states 638.0\n")
-    });
+    until("depth 5 is done", || lingering.get("/metrics").body.contains("\nfathom_visited_states 638.0\n"));
     let metrics = lingering.get("/metrics").body;
     assert!(!metrics.contains("space_states") && !metrics.contains("NaN"), "{metrics}");
-    until("the run has ended", || {
-        told_at_first(&lingering.address, &run)["run"]["state"] == "deep-enough"
-    });
+    until("the run has ended", || told_at_first(&lingering.address, &run)["run"]["state"] == "deep-enough");
     let facts = &told_at_first(&lingering.address, &run)["run"];
-    assert_eq!((&facts["states"], &facts["share"], &facts["check"]), (&Value::Null, &Value::Null, &Value::Null));
+    assert_eq!(
+        (&facts["states"], &facts["share"], &facts["check"]),
+        (&Value::Null, &Value::Null, &Value::Null)
+    );
     assert_eq!((&facts["depth"], &facts["depth_states"]), (&5.into(), &"252".into()), "{facts}");
     assert!(lingering.end().status.success());
     // The same from the directory alone.

@@ -198,7 +198,8 @@ impl KeptFiles for CosetFiles {
 
     /// Draws each word as likely as any other, under a random symmetry.
     fn draw(&self, depth: u32, samples: Option<u64>, random: &mut fastrand::Rng) -> Result<Vec<State>> {
-        let files = self.layers[depth as usize].files.as_deref().context("a layer that was opened is there")?;
+        let files =
+            self.layers[depth as usize].files.as_deref().context("a layer that was opened is there")?;
         let mut places = Vec::new();
         match samples {
             None => files.for_each(&mut |place| places.push(place))?,

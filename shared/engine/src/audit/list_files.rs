@@ -112,7 +112,8 @@ impl<'d> ListFiles<'d> {
             stored: layer.stored,
             is_kept: layer.files != Files::Removed,
         };
-        let looked_up = (self.plain.neighbours() as u64 + 1) * (12 * self.plain.cells() as u64 + LOOKUP_BYTES);
+        let looked_up =
+            (self.plain.neighbours() as u64 + 1) * (12 * self.plain.cells() as u64 + LOOKUP_BYTES);
         KeptLayers {
             is_complete,
             is_closed: lookback == Lookback::Two,
@@ -157,7 +158,10 @@ impl<'d> ListFiles<'d> {
         }
         for layer in self.layers.iter().filter(|layer| layer.files != Files::Removed) {
             let found = self.reader().contain(&packed, layer.depth)?;
-            at.iter().zip(found).filter(|(_, found)| *found).for_each(|(&at, _)| depths[at].push(layer.depth.0));
+            at.iter()
+                .zip(found)
+                .filter(|(_, found)| *found)
+                .for_each(|(&at, _)| depths[at].push(layer.depth.0));
         }
         Ok(depths)
     }
