@@ -50,6 +50,7 @@ pub struct Limits {
 struct Layer {
     depth: Depth,
     begun: Instant,
+    /// Cosets, or states to come from.
     cosets: u64,
     progress: Progress,
     done: Rate<Instant>,
@@ -94,10 +95,12 @@ impl Local {
             let before: u64 = outline.layers.iter().map(|layer| layer.states).sum();
             states.note(now, before + layer.progress.states);
             let left = (layer.cosets - layer.progress.cosets.min(layer.cosets)) as f64;
-            let rate = layer.done.per_second(now).filter(|&rate| rate > 0.0);
+            // What remains after the last source, for a run by lists, is not known.
+            let rate = layer.done.per_second(now).filter(|&rate| rate > 0.0 && left > 0.0);
             Present {
                 states: layer.progress.states,
-                share: layer.progress.cosets as f64 / layer.cosets as f64,
+                // The first depth of a run by lists has no states to come from.
+                share: layer.progress.cosets as f64 / layer.cosets.max(1) as f64,
                 seconds: layer.begun.elapsed().as_secs_f64(),
                 left: rate.map(|rate| left / rate),
                 rate: states.per_second(now),
@@ -116,11 +119,12 @@ impl Local {
         run.memory_limit = Some(memory_bytes);
         run.read = machine::disk_bytes().map(|[read, _]| read >> 20 << 20);
         run.disk_limit = disk_bytes;
-        let cosets = present.as_ref().map(|layer| layer.progress.cosets);
+        let present = present.as_ref().filter(|_| outline.is_by_cosets());
+        let cosets = present.map(|layer| layer.progress.cosets);
         Snapshot {
             run,
             growth: outline.growth(),
-            shards: present.as_ref().map(|layer| layer.shards(threads)).unwrap_or_default(),
+            shards: present.map(|layer| layer.shards(threads)).unwrap_or_default(),
             workers: Vec::new(),
             events,
             tallies: Tallies { events: counts.clone(), cosets, ..Tallies::default() },
@@ -151,6 +155,9 @@ impl Feed for Local {
     }
 
     fn ended(&mut self, _run: &RunDirectory, over: RunState) -> Result<Snapshot> {
+        if over == RunState::Complete {
+            self.noted().outline.complete();
+        }
         Ok(self.look(Some(over)))
     }
 

@@ -89,7 +89,9 @@ impl Collector for Metrics {
         let Snapshot { run, shards, workers, tallies, growth, .. } = &*self.0;
         let mut out = Writer(&mut encoder);
         let digits = |digits: &str| digits.parse::<f64>().unwrap_or_default();
-        out.gauge("space_states", "States of the space", None, digits(&run.states))?;
+        if let Some(states) = &run.states {
+            out.gauge("space_states", "States of the space", None, digits(states))?;
+        }
         out.gauge("visited_states", "Visited states", None, digits(&run.visited))?;
         out.gauge(
             "complete",

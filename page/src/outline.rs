@@ -2,11 +2,11 @@
 
 use crate::snapshot::{DepthFacts, Growth, RunFacts, RunState};
 use anyhow::{Context, Result};
-use fathom_engine::directory::RunDirectory;
+use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::estimate::COSET_OVERHEAD_BYTES;
 use fathom_engine::forecast::outlook::{Outlook, TimeLeft};
 use fathom_engine::journal::{Files, LayerRow};
-use fathom_engine::run::Geometry;
+use fathom_engine::run::{Geometry, RunSpace};
 use fathom_engine::summary::Summary;
 use fathom_engine::task::Store;
 use fathom_layer::{Digest, LocalDisk, run_digest};
@@ -21,17 +21,43 @@ pub struct Outline {
     layers_at: PathBuf,
     title: String,
     name: String,
-    /// The number of states of the space.
-    pub states: u64,
-    outlook: Outlook,
-    /// Bytes of a layer whose cosets are all dense.
-    dense_bytes: u64,
+    /// The number of states of the space in digits, if it is known.
+    states: Option<String>,
+    /// Whether every state is visited.
+    is_complete: bool,
+    /// The forecast; `None` for a run by lists.
+    forecast: Option<Forecast>,
+    distances_from: &'static str,
     largest_distance_is: &'static str,
     one_way: Option<&'static str>,
-    check: String,
+    summary: Summary,
     /// The finished depths.
     pub layers: Vec<LayerRow>,
     expected: Vec<f64>,
+}
+
+/// What is known in advance of a search by cosets.
+#[derive(Clone, Debug)]
+struct Forecast {
+    /// The number of states of the space.
+    states: u64,
+    outlook: Outlook,
+    /// Bytes of a layer whose cosets are all dense.
+    dense_bytes: u64,
+}
+
+impl Forecast {
+    fn new(run: &RunDirectory) -> Result<Self> {
+        let (space, colouring) = run.manifest.open()?;
+        let geometry = Geometry::new(&run.manifest, &space, &colouring)?;
+        let of_coset = COSET_OVERHEAD_BYTES + u64::from(geometry.packed_bytes);
+        let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
+        Ok(Self {
+            states: run.all_states()?,
+            outlook: Outlook::new(&space, &shape, &[]),
+            dense_bytes: run.manifest.plan.cosets()?.cosets * of_coset,
+        })
+    }
 }
 
 /// The progress of the present depth.
@@ -56,10 +82,6 @@ impl Outline {
     /// If the run cannot be read, or its space is too large.
     pub fn new(run: &RunDirectory) -> Result<Self> {
         let summary = Summary::new(run)?;
-        let (space, colouring) = run.manifest.open()?;
-        let geometry = Geometry::new(&run.manifest, &space, &colouring)?;
-        let of_coset = COSET_OVERHEAD_BYTES + u64::from(geometry.packed_bytes);
-        let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
         let spec = &run.manifest.spec;
         let labels = summary.labels.as_ref().map_or_else(String::new, |labels| {
             let labels: Vec<String> = labels.iter().map(u16::to_string).collect();
@@ -69,25 +91,40 @@ impl Outline {
             layers_at: run.store_path()?.unwrap_or_else(|| run.path.clone()),
             title: display_names::title(&spec.source, &summary.metric, display_names::is_labelled(spec)),
             name: format!("{} {}{labels}", summary.space, summary.metric),
-            states: run.all_states()?,
-            outlook: Outlook::new(&space, &shape, &[]),
-            dense_bytes: run.manifest.plan.cosets()?.cosets * of_coset,
+            states: summary.all.as_ref().map(ToString::to_string),
+            is_complete: false,
+            forecast: match &run.space {
+                RunSpace::Cosets(_) => Some(Forecast::new(run)?),
+                RunSpace::Lists(_) => None,
+            },
+            distances_from: if summary.starts.is_some() { "start states" } else { "solved state" },
             largest_distance_is: summary.largest_distance_is(),
             one_way: summary.one_way(),
-            check: summary.check_of_all(),
+            summary,
             layers: Vec::new(),
             expected: Vec::new(),
         };
-        outline.set_layers(run.visited()?.layers);
+        let Visited { layers, is_complete, .. } = run.visited()?;
+        outline.set_layers(layers);
+        outline.is_complete = is_complete;
         Ok(outline)
+    }
+
+    /// Returns whether the run is by cosets, of which the search tells how many are done.
+    pub fn is_by_cosets(&self) -> bool {
+        self.forecast.is_some()
     }
 
     /// Replaces the finished depths.
     pub fn set_layers(&mut self, layers: Vec<LayerRow>) {
-        self.outlook.set_layers(&layers);
-        let states = self.outlook.states().unwrap_or_default();
-        self.expected = states.into_iter().skip(layers.len()).collect();
         self.layers = layers;
+        if let Some(forecast) = &mut self.forecast {
+            forecast.outlook.set_layers(&self.layers);
+            let states = forecast.outlook.states().unwrap_or_default();
+            self.expected = states.into_iter().skip(self.layers.len()).collect();
+            let visited: u64 = self.layers.iter().map(|layer| layer.states).sum();
+            self.is_complete = visited == forecast.states;
+        }
     }
 
     /// Adds a finished depth.
@@ -108,7 +145,22 @@ impl Outline {
 
     /// Returns whether every state is visited.
     pub fn is_complete(&self) -> bool {
-        self.visited() == self.states
+        self.is_complete
+    }
+
+    /// Notes that a search by lists has found no more states.
+    pub fn complete(&mut self) {
+        self.is_complete = true;
+    }
+
+    /// Returns the number of states of the space in digits, if it is known, and the share that `visited` states are of
+    /// them.
+    fn share(&self, visited: u64) -> (Option<String>, Option<f64>) {
+        if self.is_complete {
+            return (Some(self.visited().to_string()), Some(1.0));
+        }
+        let all: Option<f64> = self.states.as_ref().and_then(|digits| digits.parse().ok());
+        (self.states.clone(), all.map(|all| (visited as f64 / all).min(1.0)))
     }
 
     /// Returns the facts about the run as a whole. `present` is the progress of the depth that is being
@@ -116,7 +168,9 @@ impl Outline {
     pub fn facts(&self, state: RunState, present: Option<Present>) -> RunFacts {
         let complete = self.is_complete();
         let now = present.unwrap_or_default();
-        let visited = (self.visited() + now.states).min(self.states);
+        let most = self.forecast.as_ref().map_or(u64::MAX, |forecast| forecast.states);
+        let visited = self.visited().saturating_add(now.states).min(most);
+        let (states, share) = self.share(visited);
         let (depth, depth_share, depth_states) = match (present, self.layers.last()) {
             (Some(now), _) => (Some(self.layers.len() as u32), now.share, now.states),
             (None, Some(last)) => (Some(last.depth.0), 1.0, last.states),
@@ -128,9 +182,11 @@ impl Outline {
             title: self.title.clone(),
             name: self.name.clone(),
             state: if complete { RunState::Complete } else { state },
-            states: self.states.to_string(),
+            states,
             visited: visited.to_string(),
-            share: visited as f64 / self.states as f64,
+            share,
+            distances_from: self.distances_from,
+            has_forecast: self.forecast.is_some(),
             depth,
             depth_share,
             depth_states: depth_states.to_string(),
@@ -138,7 +194,7 @@ impl Outline {
             depth_left: now.left.map(f64::ceil),
             run_left: present.and_then(|present| self.run_left(present)),
             disk_used: live.map(|layer| layer.bytes).sum(),
-            disk_next: if complete { 0 } else { self.dense_bytes },
+            disk_next: self.forecast.as_ref().map(|forecast| if complete { 0 } else { forecast.dense_bytes }),
             disk_free: self.free_bytes().map(|free| free >> 26 << 26),
             digest: run_digest(&digests).to_string(),
             largest: self
@@ -147,10 +203,18 @@ impl Outline {
                 .filter(|_| complete)
                 .map(|layer| (self.largest_distance_is.to_owned(), layer.depth.0)),
             one_way: self.one_way,
-            check: complete.then(|| self.check.clone()),
+            check: complete.then(|| self.check()),
             reports: if complete { Format::ALL.map(Format::as_str).to_vec() } else { Vec::new() },
             ..RunFacts::default()
         }
+    }
+
+    /// Returns the sentence that the counts of the finished depths, which are all, add up.
+    fn check(&self) -> String {
+        let mut summary = self.summary.clone();
+        summary.counts = self.layers.iter().map(|layer| layer.states).collect();
+        summary.complete = true;
+        summary.check_of_all()
     }
 
     /// Returns the free bytes for layers; `None` if they cannot be determined.
@@ -161,7 +225,7 @@ impl Outline {
     /// Returns the minimum and maximum of the estimated remaining seconds of the run.
     fn run_left(&self, present: Present) -> Option<[f64; 2]> {
         let TimeLeft { seconds, uncertainty } =
-            self.outlook.time_left(present.share, present.seconds, None)?;
+            self.forecast.as_ref()?.outlook.time_left(present.share, present.seconds, None)?;
         Some([(seconds / uncertainty).floor(), (seconds * uncertainty).ceil()])
     }
 

@@ -11,7 +11,8 @@ pub struct Snapshot {
     pub run: RunFacts,
     /// The finished depths, and the estimates for the next ones.
     pub growth: Growth,
-    /// The shards of the present depth, each with the number of the worker most involved with it.
+    /// The shards of the present depth, each with the number of the worker most involved with it; none for a run by
+    /// lists, whose shards are all done at the same time.
     pub shards: Vec<(ShardState, Option<u32>)>,
     /// The workers, indexed by number.
     pub workers: Vec<WorkerFacts>,
@@ -91,12 +92,16 @@ pub struct RunFacts {
     pub name: String,
     /// The state of the run.
     pub state: RunState,
-    /// States of the space.
-    pub states: String,
+    /// States of the space, if their number is known.
+    pub states: Option<String>,
     /// The visited states, including those of the present depth.
     pub visited: String,
-    /// The visited states as a share of all states of the space.
-    pub share: f64,
+    /// The visited states as a share of all states of the space, if their number is known.
+    pub share: Option<f64>,
+    /// The state or the states from which distances are counted.
+    pub distances_from: &'static str,
+    /// Whether the states of the next depths and the remaining time are estimated.
+    pub has_forecast: bool,
     /// The present depth; the last one if the run is complete.
     pub depth: Option<u32>,
     /// The share of the present depth that is done, from 0 to 1.
@@ -111,8 +116,8 @@ pub struct RunFacts {
     pub run_left: Option<[f64; 2]>,
     /// Bytes of the layers that are kept.
     pub disk_used: u64,
-    /// Maximum number of bytes of the next layer.
-    pub disk_next: u64,
+    /// Maximum number of bytes of the next layer, if it is known.
+    pub disk_next: Option<u64>,
     /// Maximum number of bytes of the files of a run of one process.
     pub disk_limit: Option<u64>,
     /// Free bytes on the file system of the run's directory; on many hosts, the minimum over the workers.
@@ -243,7 +248,7 @@ pub struct EventFacts {
 pub struct Tallies {
     /// How often each kind of event has occurred.
     pub events: BTreeMap<String, u64>,
-    /// Cosets that are done in the present depth; `None` for a run that is served.
+    /// Cosets that are done in the present depth; `None` for a run that is served or by lists.
     pub cosets: Option<u64>,
     /// How long the journal takes to make writes durable; `None` for a run of one process.
     pub journal: Option<Latencies>,

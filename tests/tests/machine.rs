@@ -8,6 +8,7 @@ mod guards;
 mod journal;
 mod known_numbers;
 mod limited_states;
+mod list_audits;
 mod lists;
 mod many_cells;
 mod one_way_moves;

@@ -17,8 +17,6 @@ pub(crate) enum Lists {
         max_depth: Option<u32>,
         /// Whether the search ends at a depth or at a size.
         is_bounded: bool,
-        /// Whether the run is shown on a page, which shows runs by cosets only.
-        has_page: bool,
     },
 }
 
@@ -75,7 +73,7 @@ impl Lists {
                 "--engine lists searches in one process, without workers. Use 'fathom run' without --workers"
             )),
             (_, Some(engine)) => Ok(engine == Engine::Lists),
-            (Self::Allowed { max_depth: Some(depth), has_page: false, .. }, None)
+            (Self::Allowed { max_depth: Some(depth), .. }, None)
                 if !args.need_cosets() && space.is_some_and(|space| *space.states() > Self::LARGE.into()) =>
             {
                 Ok(ListedSpace::new(spec, None)?.has_at_most(Self::FEW, depth.saturating_sub(1)))
@@ -86,7 +84,7 @@ impl Lists {
 
     /// Returns whether states are listed because their cosets [are tiny](has_tiny_cosets), and no argument needs cosets.
     pub(crate) fn replace_tiny_cosets(self, args: &BeginArguments, space: &Space, plan: &Plan) -> bool {
-        let is_free = matches!(self, Self::Allowed { has_page: false, .. });
+        let is_free = matches!(self, Self::Allowed { .. });
         is_free && args.engine.is_none() && !args.need_cosets() && has_tiny_cosets(space, plan.shape.bits())
     }
 

@@ -115,7 +115,6 @@ fn begin_lists(
         ("--plan", args.plan.is_some()),
         ("--inverse-classes", args.inverse_classes),
         ("--watch-states", args.watch_states.is_some()),
-        ("--http", matches!(lists, Lists::Allowed { has_page: true, .. })),
     ] {
         if given {
             return Err(bad_input!(

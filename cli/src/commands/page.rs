@@ -178,7 +178,6 @@ pub(crate) fn page(args: &PageArguments) -> Result<()> {
     let http = HttpArguments { http: Some(args.http.http.unwrap_or(any_port)), ..args.http.clone() };
     let listening = listen(&http)?;
     let run = RunDirectory::open_for_reading(&args.dir)?;
-    run.space.cosets()?;
     let stopped = stopped();
     let Some(listening) = listening else { return Ok(()) };
     let page = show_directory(listening, &run)?;

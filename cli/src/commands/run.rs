@@ -30,11 +30,7 @@ pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
     let page = (page::listen(&args.http)?, &args.http);
     let producers = Producers::one_process(options.threads);
     let store = args.store.as_deref();
-    let lists = Lists::Allowed {
-        max_depth: args.search.max_depth,
-        is_bounded: args.search.is_bounded(),
-        has_page: args.http.http.is_some(),
-    };
+    let lists = Lists::Allowed { max_depth: args.search.max_depth, is_bounded: args.search.is_bounded() };
     let directory = open_or_begin(&args.space, &args.begin, store, producers, lists, |space, plan, path| {
         require_resources(args, options, space, plan, path)
     })?;

@@ -95,17 +95,18 @@ export function draw() {
 }
 
 function table() {
-    const all = run ? Number(run.states) : 1;
+    const all = run && run.states !== null ? Number(run.states) : null;
+    const share = (count) => (all === null ? "–" : percent(count / all));
     const rows = growth.depths.map((depth, at) => {
         const row = element("tr");
         const cells = [at, grouped(depth.states), depth.classes === null ? "–" : grouped(depth.classes),
-            percent(Number(depth.states) / all), time(depth.seconds), bytes(depth.bytes)];
+            share(Number(depth.states)), time(depth.seconds), bytes(depth.bytes)];
         row.append(...cells.map((cell) => element("td", cell)));
         return row;
     });
     growth.expected.forEach((count, at) => {
         const row = element("tr", undefined, "expected");
-        const cells = [at + growth.depths.length, `about ${about(count)}`, "", percent(count / all), "", ""];
+        const cells = [at + growth.depths.length, `about ${about(count)}`, "", share(count), "", ""];
         row.append(...cells.map((cell) => element("td", cell)));
         rows.push(row);
     });
@@ -119,7 +120,7 @@ export function show(change, facts) {
         table();
     }
     const known = growth.depths.length;
-    let text = known === 0 ? "No depth is finished yet." : `States by distance from the solved state, up to depth ${known - 1}.`;
+    let text = known === 0 ? "No depth is finished yet." : `States by distance from the ${run ? run.distances_from : "solved state"}, up to depth ${known - 1}.`;
     if (growth.expected.length > 0) {
         text += ` Lighter: estimates, with depth ${known + growth.expected.length - 1} as the likely last one.`;
     }

@@ -40,10 +40,13 @@ function showRun() {
     say("name", run.name);
     say("state", word);
     byId("state").className = `badge ${kind}`;
-    document.title = `${run.state === "running" ? percent(run.share) : word} · ${run.title} · Fathom`;
+    const isKnown = run.share !== null;
+    document.title = `${run.state === "running" && isKnown ? percent(run.share) : word} · ${run.title} · Fathom`;
     say("digest", run.digest);
-    byId("run-bar").value = run.share;
-    say("run-share", percent(run.share));
+    byId("run-bar").hidden = !isKnown;
+    byId("run-label").hidden = !isKnown;
+    byId("run-bar").value = isKnown ? run.share : 0;
+    say("run-share", isKnown ? percent(run.share) : "");
     for (const id of ["depth-bar", "depth-share", "depth-label"]) byId(id).hidden = isOver;
     byId("depth-label").parentElement.hidden = isOver;
     byId("depth-bar").value = run.depth_share;
@@ -52,12 +55,12 @@ function showRun() {
     const obstacle = byId("obstacle");
     obstacle.hidden = !run.obstacle;
     say("obstacle", run.obstacle ? `The run waits: ${run.obstacle}` : "");
-    const facts = [fact("states visited", grouped(run.visited), `of ${grouped(run.states)}`)];
+    const facts = [fact("states visited", grouped(run.visited), isKnown ? `of ${grouped(run.states)}` : "")];
     if (!isOver) {
         const threads = run.threads ? `with ${grouped(run.threads)} ${run.threads === 1 ? "thread" : "threads"}` : "";
         facts.push(fact("states per second", run.rate === null ? "–" : rate(run.rate), threads));
         facts.push(fact(run.depth === null ? "this depth" : `depth ${run.depth}`, run.depth_left === null ? "–" : `${time(run.depth_left)} left`, `${about(Number(run.depth_states))} states found`));
-        facts.push(fact("whole run", left(), run.run_left ? "left" : ""));
+        if (run.has_forecast) facts.push(fact("whole run", left(), run.run_left ? "left" : ""));
     } else if (run.depth !== null) {
         facts.push(fact(run.largest ? run.largest[0] : "finished depths up to", String(run.depth)));
     }

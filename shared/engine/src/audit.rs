@@ -1,35 +1,43 @@
 //! An audit: checks the layers of a run against properties that every distance must satisfy, with code that
 //! shares no kernel, no numbering of cosets and no transform with the search.
 //!
-//! Module `plain_states` has states as plain words, and applies moves to them one by one. Module
-//! `kept_layers` looks up in the files which layers have a state. Module `distance_laws` has the properties of a
-//! state and its neighbours. Random states of a layer are drawn from its files, a random symmetry is applied
-//! to each, and from then on they are plain words. Module `spot_checks` does the same with a few states while a
-//! search continues, and module `first_depths` counts the states of the first depths. Random states at large
+//! Module `plain_states` has states as plain words, and applies moves to them one by one. Module `kept_layers` has
+//! what is read of layers, and modules `coset_files` and `list_files` look up in the files of the two engines which
+//! layers have a state. Module `distance_laws` has the properties of a state and its neighbours. Random states of a
+//! layer are drawn from its files, a random symmetry is applied to each, and from then on they are plain words;
+//! module `exhaustive` takes every state. Module `spot_checks` does the same with a few states while a search
+//! continues, and module `first_depths` counts the states of the first depths. Random states at large
 //! are images of the solved state under uniformly random elements of the puzzle's group (Schreier-Sims).
 
+mod coset_files;
 mod distance_laws;
+mod exhaustive;
 pub(crate) mod first_depths;
 mod kept_layers;
 mod layer;
+mod list_files;
 mod plain_states;
 pub(crate) mod spot_checks;
 
+pub use coset_files::FinishedLayer;
 pub use distance_laws::Contradiction;
-pub use kept_layers::FinishedLayer;
 pub use layer::{KeptLayer, Place};
 
 use crate::directory::RunDirectory;
-use crate::run::{Geometry, RunManifest};
+use crate::journal::{Files, LayerRow};
+use crate::run::{Geometry, ListedSpace, RunManifest, RunSpace};
 use anyhow::{Context, Result, anyhow};
+use coset_files::CosetFiles;
 use fathom_command::bad_input;
 use fathom_layer::Disk;
 use fathom_puzzle::Puzzle;
 use fathom_space::{CosetGraph, Labels, Space};
-use indicatif::HumanBytes;
 use kept_layers::KeptLayers;
+use list_files::ListFiles;
 use plain_states::{Plain, State};
 use serde::Serialize;
+use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -40,7 +48,7 @@ const DOUBT: f64 = 0.001;
 /// The maximum number of contradictions that are listed; the others are only counted.
 const MAX_TOLD: usize = 20;
 
-/// The number of states that a thread takes at a time.
+/// The least number of states that a thread takes at a time.
 const CHUNK: u64 = 64;
 
 /// The options of an audit.
@@ -123,15 +131,81 @@ struct Tally {
 /// If no layer can be read, all states are asked for and not all layers were kept, the tables exceed
 /// `memory_bytes`, or a file is damaged.
 pub fn audit(run: &RunDirectory, disk: &dyn Disk, options: Options) -> Result<Audit> {
-    let kept = KeptLayers::open(run, options.memory_bytes, disk)?;
-    let plain = plain_of(&run.manifest, labels_of(kept.graph.space()))?;
-    if options.samples.is_none() && !kept.has_all(0..=kept.last()) {
+    match &run.space {
+        RunSpace::Cosets(_) => audit_cosets(run, disk, options),
+        RunSpace::Lists(space) => audit_lists(run, space, disk, options),
+    }
+}
+
+fn audit_cosets(run: &RunDirectory, disk: &dyn Disk, options: Options) -> Result<Audit> {
+    let mut files = CosetFiles::open(run, options.memory_bytes, disk)?;
+    let plain = plain_of(&run.manifest, labels_of(files.graph.space()))?;
+    require_all(run, &files.kept(), options)?;
+    let twice = files.tabulate(options.memory_bytes)?;
+    let kept = files.kept();
+    let audit = match options.samples {
+        Some(samples) => sampled(&plain, &kept, samples, plain.why_no_group(), options)?,
+        None => exhaustive::of_cosets(&plain, &kept, files.graph.space(), options)?,
+    };
+    let again = |(depth, state)| Contradiction {
+        depth: Some(depth),
+        state: Plain::written(&state),
+        reason: "an earlier layer has it too".into(),
+    };
+    Ok(concluded(audit, twice.into_iter().map(again).collect(), options))
+}
+
+fn audit_lists(run: &RunDirectory, space: &ListedSpace, disk: &dyn Disk, options: Options) -> Result<Audit> {
+    let (given, of_pieces) = run.space.labels();
+    let plain = plain_of_puzzle(space.puzzle.clone(), (given, &of_pieces));
+    let files = ListFiles::open(run, (space, &of_pieces), &plain, disk)?;
+    let known = (run.visited()?.is_complete, run.space.lookback());
+    let kept = files.kept(known, options.memory_bytes, options.threads);
+    require_all(run, &kept, options)?;
+    let audit = match options.samples {
+        Some(samples) => {
+            let why_no_group = match (&space.states, space.puzzle.starts.are_solved_alone()) {
+                (_, false) => Some("the group does not say which states the start states reach"),
+                (None, _) => Some("it is not known how many there are"),
+                (Some(_), true) => plain.why_no_group(),
+            };
+            sampled(&plain, &kept, samples, why_no_group, options)?
+        }
+        None => exhaustive::of_lists(&plain, &kept, &files, options)?,
+    };
+    Ok(concluded(audit, Vec::new(), options))
+}
+
+/// Returns the directory with the layers of a run, and its finished layers.
+///
+/// # Errors
+/// If there is no layer to read.
+fn finished_layers(run: &RunDirectory) -> Result<(PathBuf, Vec<LayerRow>)> {
+    let path = run.path.display();
+    let Some(store) = run.store()? else {
         return Err(bad_input!(
+            "the layers of the run in {path} are on its workers. While it is served, pass its coordinator as HOST:PORT"
+        ));
+    };
+    let layers = run.visited()?.layers;
+    if layers.is_empty() {
+        return Err(bad_input!("the run in {path} has no finished layer yet"));
+    }
+    if layers.iter().all(|layer| layer.files == Files::Removed) {
+        return Err(bad_input!("no layers of the run in {path} are left, so there is nothing to audit"));
+    }
+    Ok((store, layers))
+}
+
+/// Checks that all layers are kept if every state is asked for.
+fn require_all(run: &RunDirectory, kept: &KeptLayers<'_>, options: Options) -> Result<()> {
+    match options.samples.is_some() || kept.has_all(0..=kept.last()) {
+        true => Ok(()),
+        false => Err(bad_input!(
             "auditing every state needs all layers, but the run in {} keeps only the last two. Use --samples, or start a run with --keep all",
             run.path.display()
-        ));
+        )),
     }
-    audit_kept(&plain, kept, options)
 }
 
 /// Audits at least one layer whose files are on other hosts, by random states.
@@ -147,9 +221,11 @@ pub fn audit_far(
     layers: Vec<FinishedLayer>,
     options: Options,
 ) -> Result<Audit> {
-    assert!(options.samples.is_some(), "auditing every state on other hosts takes too long");
+    let samples = options.samples.expect("auditing every state on other hosts takes too long");
     let plain = plain_of(manifest, labels_of(graph.space()))?;
-    audit_kept(&plain, KeptLayers::far(graph, layers), options)
+    let files = CosetFiles::far(graph, layers);
+    let audit = sampled(&plain, &files.kept(), samples, plain.why_no_group(), options)?;
+    Ok(concluded(audit, Vec::new(), options))
 }
 
 /// Checks random states of the newest layer and of the one before it against the puzzle's moves, as a search in
@@ -168,15 +244,15 @@ pub fn check_newest(
 ) -> Result<(u64, Option<Contradiction>)> {
     let plain = plain_of(manifest, labels_of(graph.space()))?;
     let Some(samples) = spot_checks::samples(&plain) else { return Ok((0, None)) };
-    let kept = KeptLayers::far(graph, layers);
+    let files = CosetFiles::far(graph, layers);
+    let kept = files.kept();
     let newest = kept.last();
     // Another check of the same depth draws the same states.
     let mut random = fastrand::Rng::with_seed(newest.into());
     let mut checked = 0;
     for depth in (newest.saturating_sub(1)..=newest).filter(|&depth| kept.has(depth)) {
         let (states, _) = of_layer(&kept, depth, samples, &mut random)?;
-        let take = |number: u64| states[number as usize].clone();
-        let tally = look(&plain, &kept, 1, states.len() as u64, Some(depth), take)?;
+        let tally = look(&plain, &kept, 1, states.len() as u64, Some(depth), given(&states))?;
         checked += tally.checked;
         if let Some(contradiction) = tally.contradictions.into_iter().next() {
             return Ok((checked, Some(contradiction)));
@@ -210,35 +286,29 @@ fn plain_of_puzzle(mut puzzle: Puzzle, (given, of_pieces): (&Labels, &Labels)) -
     Plain::new(&puzzle, of_pieces)
 }
 
-fn audit_kept(plain: &Plain, mut kept: KeptLayers, options: Options) -> Result<Audit> {
-    let twice = kept.tabulate(options.memory_bytes)?;
-    let twice: Vec<Contradiction> = twice
-        .into_iter()
-        .map(|(depth, place)| Contradiction {
-            depth: Some(depth),
-            state: Plain::written(&kept.state(place)),
-            reason: "an earlier layer has it too".into(),
-        })
-        .collect();
-    let mut audit = match options.samples {
-        Some(samples) => sampled(plain, &kept, samples, options)?,
-        None => exhaustive(plain, &kept, options)?,
-    };
-    audit.wrong += twice.len() as u64;
-    audit.contradictions.splice(0..0, twice);
+/// Adds contradictions that were found before all others, and says whether the run is proven.
+fn concluded(mut audit: Audit, first: Vec<Contradiction>, options: Options) -> Audit {
+    audit.wrong += first.len() as u64;
+    audit.contradictions.splice(0..0, first);
     audit.contradictions.truncate(MAX_TOLD);
     audit.proof = options.samples.is_none() && audit.wrong == 0;
-    Ok(audit)
+    audit
 }
 
-fn sampled(plain: &Plain, kept: &KeptLayers, samples: u64, options: Options) -> Result<Audit> {
+/// Checks random states of each layer and, unless there is a reason `why_no_group`, of the whole space.
+fn sampled(
+    plain: &Plain,
+    kept: &KeptLayers<'_>,
+    samples: u64,
+    why_no_group: Option<&str>,
+    options: Options,
+) -> Result<Audit> {
     let mut random = fastrand::Rng::with_seed(options.seed);
     let (mut wrong, mut contradictions) = (0, Vec::new());
     let mut layers = Vec::new();
     for depth in kept.depths() {
         let (states, all) = of_layer(kept, depth, samples, &mut random)?;
-        let take = |number: u64| states[number as usize].clone();
-        let tally = look(plain, kept, options.threads, states.len() as u64, Some(depth), take)?;
+        let tally = look(plain, kept, options.threads, states.len() as u64, Some(depth), given(&states))?;
         wrong += tally.wrong;
         contradictions.extend(tally.contradictions);
         let excluded = excluded(tally.checked, tally.wrong).filter(|_| !all);
@@ -246,160 +316,65 @@ fn sampled(plain: &Plain, kept: &KeptLayers, samples: u64, options: Options) -> 
         layers.push(Audited { depth, states, checked: tally.checked, all, wrong: tally.wrong, excluded });
     }
     let mut unchecked = distance_laws::unchecked(kept);
-    let at_large = match plain.group() {
-        Some(group) => {
+    let at_large = match (why_no_group, plain.group()) {
+        (None, Some(group)) => {
             let states: Vec<State> =
                 (0..samples).map(|_| plain.word(&group.element(|length| random.usize(..length)))).collect();
-            let take = |number: u64| states[number as usize].clone();
-            let tally = look(plain, kept, options.threads, samples, None, take)?;
+            let tally = look(plain, kept, options.threads, samples, None, given(&states))?;
             wrong += tally.wrong;
             contradictions.extend(tally.contradictions);
             let in_layers = tally.by_depth.iter().sum();
             let excluded = excluded(tally.checked, tally.wrong);
             Some(AtLarge { checked: tally.checked, in_layers, wrong: tally.wrong, excluded })
         }
-        None => {
-            let why = match plain.is_guarded() {
-                true => "moves have guards, so not every element of the group is a state",
-                false => "the group is too large, on too many cells, to draw elements from it",
-            };
-            unchecked.push(format!("random states at large: {why}"));
+        (why, _) => {
+            unchecked.push(format!("random states at large: {}", why.unwrap_or_default()));
             None
         }
     };
     Ok(Audit { complete: kept.is_complete, layers, at_large, unchecked, proof: false, wrong, contradictions })
 }
 
-/// Checks every state of the space.
-fn exhaustive(plain: &Plain, kept: &KeptLayers, options: Options) -> Result<Audit> {
-    let space = kept.graph.space();
-    // The words of the search may also encode how the puzzle is held.
-    let free = plain.words_of_each();
-    let words = u64::try_from(space.states() * free).ok();
-    let words = words.context("the space has 2^64 words or more")?;
-    let mut tally = match plain.faithful_group() {
-        Some(group) => {
-            let take = |mut number: u64| {
-                let digit = |length: usize| {
-                    let digit = number % length as u64;
-                    number /= length as u64;
-                    digit as usize
-                };
-                plain.word(&group.element(digit))
-            };
-            look(plain, kept, options.threads, words, None, take)?
-        }
-        None => {
-            // Two copies of each word, and the entries of the hash tables.
-            let bytes = words.saturating_mul(8 * space.cells() as u64 + 96);
-            if bytes > options.memory_bytes {
-                return Err(bad_input!(
-                    "a list of all {words} words of {} takes {} of memory, but only {} may be used. Use --samples, or raise --memory",
-                    space.slug(),
-                    HumanBytes(bytes),
-                    HumanBytes(options.memory_bytes)
-                ));
-            }
-            let states = plain.close();
-            let take = |number: u64| states[number as usize].clone();
-            look(plain, kept, options.threads, states.len() as u64, None, take)?
-        }
-    };
-    let mut layers = Vec::new();
-    for (row, depth) in kept.layers.iter().zip(0_u32..) {
-        let found = tally.by_depth.get(depth as usize).copied().unwrap_or(0);
-        let wrong = found != row.states * free;
-        if wrong {
-            tally.wrong += 1;
-            tally.contradictions.push(Contradiction {
-                depth: Some(depth),
-                state: String::new(),
-                reason: format!(
-                    "{} states are at depth {depth}, but run.db has {}",
-                    found / free,
-                    row.states
-                ),
-            });
-        }
-        layers.push(Audited {
-            depth,
-            states: row.states,
-            checked: found / free,
-            all: true,
-            wrong: u64::from(wrong),
-            excluded: None,
-        });
-    }
-    if tally.checked != words {
-        tally.wrong += 1;
-        tally.contradictions.push(Contradiction {
-            depth: None,
-            state: String::new(),
-            reason: format!(
-                "there are {} states, but the run expects {}",
-                tally.checked / free,
-                words / free
-            ),
-        });
-    }
-    Ok(Audit {
-        complete: kept.is_complete,
-        layers,
-        at_large: None,
-        unchecked: Vec::new(),
-        proof: false,
-        wrong: tally.wrong,
-        contradictions: tally.contradictions,
-    })
-}
-
-/// Returns states of a layer under random symmetries, and whether they are all the stored states. If the
-/// layer stores more than `samples` states, `samples` states are drawn, each word as likely as any other.
+/// Returns states of a layer, each under a random renaming, and whether they are all the stored states. If the
+/// layer stores more than `samples` states, `samples` states are drawn.
 fn of_layer(
-    kept: &KeptLayers,
+    kept: &KeptLayers<'_>,
     depth: u32,
     samples: u64,
     random: &mut fastrand::Rng,
 ) -> Result<(Vec<State>, bool)> {
-    let files = kept.files(depth).context("a layer that was opened is there")?;
-    let mut places = Vec::new();
     let all = kept.layers[depth as usize].stored <= samples;
-    match all {
-        true => files.for_each(&mut |place| places.push(place)),
-        false => files.draw(samples, random).map(|drawn| places = drawn),
-    }
-    .with_context(|| format!("cannot read the layer of depth {depth}"))?;
-    Ok((places.into_iter().map(|place| renamed(&kept.graph, place, random)).collect(), all))
+    let states = kept.files.draw(depth, (!all).then_some(samples), random);
+    Ok((states.with_context(|| format!("cannot read the layer of depth {depth}"))?, all))
 }
 
-/// Returns a stored state under a random symmetry.
-fn renamed(graph: &CosetGraph, (coset, position): Place, random: &mut fastrand::Rng) -> State {
-    let space = graph.space();
-    let symmetry = &space.symmetries()[random.usize(..space.symmetries().len())];
-    space.pieces(&space.image(symmetry, &graph.word_at(coset, position))).into()
+/// Returns a function that takes states from a list.
+fn given(states: &[State]) -> impl Fn(Range<u64>) -> Result<Vec<State>> {
+    |numbers| Ok(states[numbers.start as usize..numbers.end as usize].to_vec())
 }
 
-/// Checks the states `take(0)` to `take(number - 1)` on `threads` threads. `depth` is the layer from which
-/// the states were taken, if they were taken from one.
+/// Checks the states `take(0..number)` on `threads` threads, each of which takes some of them at a time. `depth` is
+/// the layer from which the states were taken, if they were taken from one.
 fn look(
     plain: &Plain,
-    kept: &KeptLayers,
+    kept: &KeptLayers<'_>,
     threads: usize,
     number: u64,
     depth: Option<u32>,
-    take: impl Fn(u64) -> State + Sync,
+    take: impl Fn(Range<u64>) -> Result<Vec<State>> + Sync,
 ) -> Result<Tally> {
+    let chunk = number.div_ceil(threads.max(1) as u64).clamp(CHUNK, kept.chunk);
     let next = AtomicU64::new(0);
     let failed = AtomicBool::new(false);
     let all = Mutex::new(Tally { by_depth: vec![0; kept.layers.len()], ..Tally::default() });
     let some = || -> Result<()> {
         let mut mine = Tally { by_depth: vec![0; kept.layers.len()], ..Tally::default() };
         while !failed.load(Ordering::Relaxed) {
-            let first = next.fetch_add(CHUNK, Ordering::Relaxed);
+            let first = next.fetch_add(chunk, Ordering::Relaxed);
             if first >= number {
                 break;
             }
-            let states: Vec<State> = (first..(first + CHUNK).min(number)).map(&take).collect();
+            let states = take(first..(first + chunk).min(number))?;
             let lookup = kept.look_ahead(distance_laws::concerned(plain, &states))?;
             for state in &states {
                 let (at, contradiction) = distance_laws::check(plain, &lookup, state, depth)?;

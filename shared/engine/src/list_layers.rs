@@ -6,24 +6,38 @@ use crate::run::{Depth, ListedSpace, ShardId};
 use crate::task::Store;
 use crate::verify::open_list;
 use anyhow::{Context, Result};
-use fathom_layer::Disk;
+use fathom_layer::{Disk, LayerError};
 use fathom_lists::list_space::words;
 use fathom_lists::{Key, ListFile, ListSpace, with_key};
 use std::collections::HashMap;
 use std::fmt::Debug;
 
 /// The layers of a run by lists. States are given by the bytes that lists have.
-pub trait ListLayers: Debug {
+pub trait ListLayers: Debug + Send {
     /// Returns whether a state is at a depth, whose files must exist.
     ///
     /// # Errors
     /// If a file is missing or damaged.
     fn contains(&mut self, bytes: &[u8], depth: Depth) -> Result<bool>;
 
-    /// Calls `found` with every state of a depth, whose files must exist.
+    /// Returns whether each of these states is at a depth, as [`ListLayers::contains`] does, but reads each block
+    /// once only.
     ///
     /// # Errors
     /// If a file is missing or damaged.
+    fn contain(&mut self, states: &[Vec<u8>], depth: Depth) -> Result<Vec<bool>>;
+
+    /// Returns the states of a depth with these numbers, which increase. States are numbered from 0, in the order of
+    /// [`ListLayers::each`].
+    ///
+    /// # Errors
+    /// If a file is missing or damaged, or a number is too large.
+    fn numbered(&mut self, depth: Depth, numbers: &[u64]) -> Result<Vec<Vec<u8>>>;
+
+    /// Calls `found` with every state of a depth, whose files must exist.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged, or a state is out of place, so that it may be there twice.
     fn each(&mut self, depth: Depth, found: &mut dyn FnMut(Vec<u8>)) -> Result<()>;
 }
 
@@ -94,38 +108,95 @@ impl<K: Key> Layers<'_, K> {
         let states = self.block(depth, shard, block)?;
         Ok(states.first().copied().zip(states.last().copied()))
     }
-}
 
-impl<K: Key> ListLayers for Layers<'_, K> {
-    fn contains(&mut self, bytes: &[u8], depth: Depth) -> Result<bool> {
-        let state = self.space.read(bytes);
-        let shard = self.space.shard(&state, self.run.manifest.shards);
+    /// Returns whether the file of a shard has a state.
+    fn has(&mut self, state: &K, depth: Depth, shard: u32) -> Result<bool> {
         self.open(depth, shard)?;
         let (mut first, mut end) = (0, self.open[&(depth, shard)].blocks());
         while first < end {
             let middle = first.midpoint(end);
             match self.ends(depth, shard, middle)? {
-                Some((least, _)) if state < least => end = middle,
-                Some((_, most)) if state > most => first = middle + 1,
-                Some(_) => return Ok(self.block(depth, shard, middle)?.binary_search(&state).is_ok()),
+                Some((least, _)) if *state < least => end = middle,
+                Some((_, most)) if *state > most => first = middle + 1,
+                Some(_) => return Ok(self.block(depth, shard, middle)?.binary_search(state).is_ok()),
                 None => return Ok(false),
             }
         }
         Ok(false)
     }
 
-    fn each(&mut self, depth: Depth, found: &mut dyn FnMut(Vec<u8>)) -> Result<()> {
+    fn bytes(&self, state: &K) -> Vec<u8> {
+        let mut bytes = vec![0; self.space.state_bytes()];
+        self.space.write(state, &mut bytes);
+        bytes
+    }
+}
+
+impl<K: Key> ListLayers for Layers<'_, K> {
+    fn contains(&mut self, bytes: &[u8], depth: Depth) -> Result<bool> {
+        let state = self.space.read(bytes);
+        let shard = self.space.shard(&state, self.run.manifest.shards);
+        self.has(&state, depth, shard)
+    }
+
+    fn contain(&mut self, states: &[Vec<u8>], depth: Depth) -> Result<Vec<bool>> {
+        let shards = self.run.manifest.shards;
+        let shard = |bytes: &Vec<u8>| self.space.shard(&self.space.read(bytes), shards);
+        let mut order: Vec<(u32, usize)> = states.iter().map(shard).zip(0..).collect();
+        order.sort_unstable_by_key(|&(shard, at)| (shard, &states[at]));
+        let mut found = vec![false; states.len()];
+        for (shard, at) in order {
+            found[at] = self.has(&self.space.read(&states[at]), depth, shard)?;
+        }
+        Ok(found)
+    }
+
+    fn numbered(&mut self, depth: Depth, numbers: &[u64]) -> Result<Vec<Vec<u8>>> {
+        let mut found = Vec::with_capacity(numbers.len());
+        let mut first = 0;
         for shard in 0..self.run.manifest.shards {
+            self.open(depth, shard)?;
+            for block in 0..self.open[&(depth, shard)].blocks() {
+                let end = first + self.open[&(depth, shard)].block_states(block);
+                let left = &numbers[found.len()..];
+                let here = &left[..left.partition_point(|&number| number < end)];
+                if !here.is_empty() {
+                    let states = self.block(depth, shard, block)?;
+                    let states: Vec<K> =
+                        here.iter().map(|number| states[(number - first) as usize]).collect();
+                    found.extend(states.iter().map(|state| self.bytes(state)));
+                }
+                first = end;
+            }
+        }
+        anyhow::ensure!(
+            found.len() == numbers.len(),
+            "the files of depth {depth} have only {first} states: the run is wrong"
+        );
+        Ok(found)
+    }
+
+    fn each(&mut self, depth: Depth, found: &mut dyn FnMut(Vec<u8>)) -> Result<()> {
+        let shards = self.run.manifest.shards;
+        for shard in 0..shards {
             self.open(depth, shard)?;
             let file = &self.open[&(depth, shard)];
             let mut states = Vec::new();
+            let mut before = None;
             for block in 0..file.blocks() {
                 states.clear();
                 file.read_block(&self.space, block, &mut states)?;
                 for state in &states {
-                    let mut bytes = vec![0; self.space.state_bytes()];
-                    self.space.write(state, &mut bytes);
-                    found(bytes);
+                    if before.is_some_and(|before| before >= *state)
+                        || self.space.shard(state, shards) != shard
+                    {
+                        let reason = "a state is out of place".into();
+                        return Err(
+                            LayerError::DamagedBlock { path: file.path().into(), block, reason }.into()
+                        );
+                    }
+                    before = Some(*state);
+                    found(self.bytes(state));
                 }
             }
         }

@@ -325,6 +325,11 @@ impl<K: Key> ListFile<K> {
         self.blocks.len()
     }
 
+    /// Returns the number of states of a block.
+    pub fn block_states(&self, block: usize) -> u64 {
+        self.blocks[block].states.into()
+    }
+
     /// Reads the states of a block, after those that `states` has.
     ///
     /// # Errors

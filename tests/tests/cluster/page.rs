@@ -409,3 +409,81 @@ fn finished_directory_is_shown_and_not_modified() {
     let missing = fathom().arg("page").arg(directory.path().join("none")).output().unwrap();
     assert_eq!(missing.status.code(), Some(2), "{}", texts(&missing).1);
 }
+
+/// Reads everything that a page tells a new reader.
+fn told_at_first(address: &str, run: &Path) -> Value {
+    let bearer = token(run);
+    let mut tcp = TcpStream::connect(address).unwrap();
+    write!(tcp, "GET /api/events HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {bearer}\r\n\r\n")
+        .unwrap();
+    for line in std::io::BufRead::lines(std::io::BufReader::new(tcp)) {
+        if let Some(data) = line.unwrap().strip_prefix("data: ") {
+            return serde_json::from_str(data).unwrap();
+        }
+    }
+    panic!("the page tells nothing");
+}
+
+/// A run by lists has no forecast and no shards to show.
+#[test]
+fn run_by_lists_is_shown() {
+    let page = Lingering::begin(&["-q", "--engine", "lists"]);
+    let metrics = page.get("/metrics").body;
+    for line in ["fathom_space_states 181440.0", "fathom_visited_states 181440.0", "fathom_depth 8.0"] {
+        assert!(metrics.lines().any(|told| told == line), "{line}: {metrics}");
+    }
+    assert!(!metrics.contains("depth_cosets") && !metrics.contains("NaN"), "{metrics}");
+    let told = told_at_first(&page.address, &page.run());
+    let facts = &told["run"];
+    assert_eq!((&facts["state"], &facts["share"]), (&"complete".into(), &1.0.into()), "{facts}");
+    let check = "the counts add up to 181,440, the number of states of the space";
+    assert_eq!((&facts["check"], &facts["depth_share"]), (&check.into(), &1.0.into()), "{facts}");
+    assert_eq!((&facts["disk_next"], &facts["has_forecast"]), (&Value::Null, &false.into()), "{facts}");
+    assert_eq!(told["growth"]["depths"].as_array().unwrap().len(), 9);
+    assert_eq!((&told["growth"]["expected"], &told["shards"]), (&value!([]), &value!([])), "{told}");
+    assert_eq!(page.get("/report/csv").status, 200);
+    assert!(page.end().status.success());
+}
+
+/// Nothing is known of so many cells but the moves: the number of states is left out, and so are shares of it.
+#[test]
+fn run_of_unknown_size_is_shown() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let swaps = (0..10).map(|swap| format!("s{swap} = \"({},{})\"\n", 300 * swap + 1, 300 * swap + 2));
+    let text = format!("name = \"swaps\"\ndegree = 3000\n[moves]\n{}", swaps.collect::<String>());
+    std::fs::write(directory.path().join("swaps.toml"), text).unwrap();
+    let run = directory.path().join("run");
+    let mut command = fathom();
+    command.current_dir(directory.path()).args(["run", "swaps.toml", "-q", "--max-depth", "4", "--dir"]);
+    assert!(command.arg(&run).output().unwrap().status.success());
+    let address = format!("127.0.0.1:{}", free_port());
+    let mut command = fathom();
+    command.arg("resume").arg(&run).args([
+        "--max-depth",
+        "5",
+        "-q",
+        "--http",
+        &address,
+        "--http-linger",
+        "1h",
+    ]);
+    let process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let lingering = Lingering { directory, address, process };
+    until_served(&lingering.address);
+    // The ten swaps commute: a state for each subset of five.
+    until("depth 5 is done", || lingering.get("/metrics").body.contains("\nfathom_visited_states 638.0\n"));
+    let metrics = lingering.get("/metrics").body;
+    assert!(!metrics.contains("space_states") && !metrics.contains("NaN"), "{metrics}");
+    until("the run has ended", || told_at_first(&lingering.address, &run)["run"]["state"] == "deep-enough");
+    let facts = &told_at_first(&lingering.address, &run)["run"];
+    assert_eq!(
+        (&facts["states"], &facts["share"], &facts["check"]),
+        (&Value::Null, &Value::Null, &Value::Null)
+    );
+    assert_eq!((&facts["depth"], &facts["depth_states"]), (&5.into(), &"252".into()), "{facts}");
+    assert!(lingering.end().status.success());
+    // The same from the directory alone.
+    let page = Shown::begin(&run);
+    page.until_says(&["fathom_visited_states 638.0", "fathom_depth 5.0", "fathom_depth_states 252.0"]);
+    page.end();
+}

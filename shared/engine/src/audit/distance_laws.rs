@@ -123,7 +123,7 @@ fn of_none(plain: &Plain, lookup: &Lookup<'_>, state: &State) -> Result<Option<S
 
 /// Returns the reason why a neighbour of a state at `depth` cannot be in the layers `found`.
 fn misplaced(
-    kept: &KeptLayers,
+    kept: &KeptLayers<'_>,
     neighbour: &State,
     found: &[u32],
     depth: u32,
@@ -149,7 +149,7 @@ fn misplaced(
 /// Returns the depths that a neighbour may have by property (3), whether or not there are such layers. If the
 /// moves are closed under inverses, every predecessor is also a successor, and the depths differ by at most
 /// one.
-fn possible(kept: &KeptLayers, depth: u32, which: Neighbour) -> std::ops::RangeInclusive<u32> {
+fn possible(kept: &KeptLayers<'_>, depth: u32, which: Neighbour) -> std::ops::RangeInclusive<u32> {
     match which {
         Neighbour::Successor => match kept.is_closed {
             true => depth.saturating_sub(1)..=depth + 1,
@@ -164,7 +164,7 @@ fn possible(kept: &KeptLayers, depth: u32, which: Neighbour) -> std::ops::RangeI
 
 /// Returns the first and the last depth of [`possible`], limited to the finished layers if the run is
 /// complete. `None` if the neighbour may be in a layer that is not finished.
-fn range(kept: &KeptLayers, depth: u32, which: Neighbour) -> Option<(u32, u32)> {
+fn range(kept: &KeptLayers<'_>, depth: u32, which: Neighbour) -> Option<(u32, u32)> {
     let possible = possible(kept, depth, which);
     let most = match kept.is_complete {
         true => (*possible.end()).min(kept.last()),
@@ -174,7 +174,7 @@ fn range(kept: &KeptLayers, depth: u32, which: Neighbour) -> Option<(u32, u32)> 
 }
 
 /// Returns, as readable text, the statements that cannot be checked with the kept layers.
-pub(super) fn unchecked(kept: &KeptLayers) -> Vec<String> {
+pub(super) fn unchecked(kept: &KeptLayers<'_>) -> Vec<String> {
     let depths: Vec<u32> = (0..=kept.last()).collect();
     let say = |depths: Vec<u32>, what: &str| -> Option<String> {
         (!depths.is_empty()).then(|| format!("{what}: {}", ranges(&depths)))

@@ -130,6 +130,15 @@ impl Plain {
         self.chain().filter(|_| !self.is_guarded())
     }
 
+    /// Returns the reason why there is no [`group`](Self::group), if there is none.
+    pub(super) fn why_no_group(&self) -> Option<&'static str> {
+        match (self.is_guarded(), self.group()) {
+            (true, _) => Some("moves have guards, so not every element of the group is a state"),
+            (false, None) => Some("the group is too large, on too many cells, to draw elements from it"),
+            (false, Some(_)) => None,
+        }
+    }
+
     fn chain(&self) -> Option<&StabiliserChain> {
         let chain = || match self.labels.len() > MAX_CELLS {
             true => StabiliserChain::up_to(MAX_ELEMENTS, self.points.len(), &self.generators),

@@ -1,10 +1,10 @@
 //! Spot checks: before the search commits a layer, it checks some states of its newest layers against the
 //! puzzle's moves.
 
-use super::kept_layers::{FinishedLayer, KeptLayers};
+use super::coset_files::{CosetFiles, FinishedLayer, renamed};
 use super::layer::OnDisk;
 use super::plain_states::{Plain, State};
-use super::{Contradiction, distance_laws, labels_of, plain_of, renamed};
+use super::{Contradiction, distance_laws, labels_of, plain_of};
 use crate::run::RunManifest;
 use crate::task::{Layer, Words};
 use anyhow::{Context, Result};
@@ -119,7 +119,8 @@ impl SpotChecks {
             stored: row.stored,
             files: row.layer.map(|layer| Box::new(OnDisk { layer, graph: Arc::clone(graph) }) as _),
         };
-        let kept = KeptLayers::new(Arc::clone(graph), layers.into_iter().map(open).collect());
+        let files = CosetFiles::new(Arc::clone(graph), layers.into_iter().map(open).collect());
+        let kept = files.kept();
         self.start = begun.elapsed();
         let until = age.mul_f64(SHARE).saturating_sub(self.spent);
         let mut random = fastrand::Rng::with_seed(newest as u64);
