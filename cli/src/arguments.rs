@@ -20,8 +20,9 @@ pub(crate) use help::all_commands;
 pub(crate) use page::{HttpArguments, PageArguments};
 pub(crate) use plan::PlanArguments;
 pub(crate) use puzzle_questions::{
-    AntipodesArguments, ConvertArguments, DistanceArguments, ExportArguments, ExportFormat, GroupArguments,
-    PhasesArguments, PiecesArguments, PuzzlesArguments, ShapesArguments, SolveArguments, TableArguments,
+    AntipodesArguments, ConvertArguments, DefinitionArguments, DefinitionFormat, DistanceArguments,
+    ExportArguments, ExportFormat, GroupArguments, PhasesArguments, PiecesArguments, PuzzlesArguments,
+    ShapesArguments, SolveArguments, SymmetriesArguments, TableArguments,
 };
 pub(crate) use search::{
     BeginArguments, CompareArguments, Engine, MergeArguments, OnDoneArguments, RemoveArguments,
@@ -147,6 +148,10 @@ pub(crate) enum Command {
     Pieces(PiecesArguments),
     /// Describe the shapes of Square-1 and the shortest paths between them
     Shapes(ShapesArguments),
+    /// Write a puzzle for other programs
+    Definition(DefinitionArguments),
+    /// List the symmetries of a puzzle
+    Symmetries(SymmetriesArguments),
     /// Rewrite a sequence with rotations as one for a puzzle with a fixed orientation
     Convert(ConvertArguments),
     /// Find the shortest solutions for a state

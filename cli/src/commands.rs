@@ -9,6 +9,7 @@ pub(crate) mod compare;
 pub(crate) mod completion_hook;
 pub(crate) mod convert;
 pub(crate) mod coordinator_queries;
+pub(crate) mod definition;
 pub(crate) mod distance;
 pub(crate) mod engine_choice;
 pub(crate) mod export;

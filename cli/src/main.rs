@@ -64,6 +64,8 @@ fn run(arguments: Arguments) -> Result<()> {
         Command::Distance(args) => commands::distance::distance(&args),
         Command::Export(args) => commands::export::export(&args),
         Command::Table(args) => commands::table::table(&args),
+        Command::Definition(args) => commands::definition::definition(&args),
+        Command::Symmetries(args) => commands::definition::symmetries(&args),
         Command::Keys(args) => commands::keys::keys(&args),
         Command::Top(args) => commands::top::top(&args),
         Command::Remove(args) => commands::remove::remove(&args),

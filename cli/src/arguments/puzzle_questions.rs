@@ -32,6 +32,42 @@ pub(crate) struct PiecesArguments {
     pub(crate) json: bool,
 }
 
+/// The format of a definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DefinitionFormat {
+    /// Fathom's own format, which holds everything
+    Toml,
+    /// A program in GAP
+    Gap,
+    /// The images of points, counted from 0, by the name of the move, for SymPy, Sage and CayleyPy
+    Json,
+    /// A file of ksolve or twsearch
+    Tws,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DefinitionArguments {
+    /// A board such as 3x4, a puzzle such as 3x3x3 (see 'fathom puzzles'), or a file
+    pub(crate) puzzle: String,
+    /// Format
+    #[arg(long, short, value_enum, default_value = "toml")]
+    pub(crate) format: DefinitionFormat,
+}
+
+/// A symmetry renames cells, and for puzzles whose pieces turn also orientations: x on a cell becomes factor x + turn on its
+/// image. It maps the set of moves to itself. Those that labels do not respect are not used by a run.
+#[derive(Debug, Args)]
+pub(crate) struct SymmetriesArguments {
+    /// A board such as 3x4, a puzzle such as 3x3x3 (see 'fathom puzzles'), or a file
+    pub(crate) puzzle: String,
+    /// What counts as one move, as for 'fathom run' [default: depends on the puzzle]
+    #[arg(long, value_name = "M")]
+    pub(crate) metric: Option<Metric>,
+    /// Print JSON; cells are counted from 0
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) json: bool,
+}
+
 /// An element is written in moves, such as "V1*H2^-1" or "(V1 H2)^3", in cycles such as "(1,2,3)(4,5)", or as
 /// the state to which it leads, as tiles row by row.
 #[derive(Debug, Args)]
@@ -221,6 +257,12 @@ pub(crate) struct ExportArguments {
     /// Maximum number of states
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
+    /// Export N states that are drawn at random, each one at most once
+    #[arg(long, value_name = "N", conflicts_with_all = ["limit", "representatives", "edges"], value_parser = value_parser!(u64).range(1..))]
+    pub(crate) sample: Option<u64>,
+    /// Seed of the random states
+    #[arg(long, value_name = "N", requires = "sample", default_value_t = 1)]
+    pub(crate) seed: u64,
     /// Form of the states or edges
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: ExportFormat,

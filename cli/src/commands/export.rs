@@ -9,7 +9,8 @@ use fathom_report::text::many;
 use fathom_solve::layer_states::Rows;
 use fathom_solve::{LayerDistances, SolveModel, SpaceWords, classes};
 use serde_json::json;
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::Permissions;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -121,13 +122,15 @@ fn layer(args: &ExportArguments, states: &mut States<'_>, depth: u32, out: &mut 
         false => None,
     };
     let there = representatives.as_ref().map_or(row.states, |found| found.len() as u64);
-    if there > MANY_STATES && args.limit.is_none() {
+    if there > MANY_STATES && args.limit.is_none() && args.sample.is_none() {
         return Err(bad_input!(
             "depth {depth} has {}. Say how many to export with --limit",
             many(there, "state")
         ));
     }
-    let all = args.limit.map_or(there, |limit| limit.min(there));
+    let drawn = args.sample.map(|number| Drawn::new(number.min(there), there, args.seed));
+    let all =
+        drawn.as_ref().map_or(there, |drawn| drawn.numbers.len() as u64).min(args.limit.unwrap_or(u64::MAX));
     let cells = model.solved().len();
     if args.format == ExportFormat::Npy {
         out.write_all(&npy_header(rows, all))?;
@@ -137,7 +140,9 @@ fn layer(args: &ExportArguments, states: &mut States<'_>, depth: u32, out: &mut 
     // The bytes of a state.
     let of_state = form(model.solved().to_vec()).len();
     let mut left = all;
+    let mut drawn = drawn;
     let mut write = |batch: &[u8]| -> Result<bool> {
+        let batch = drawn.as_mut().map_or(batch.into(), |drawn| Cow::from(drawn.of(batch, of_state)));
         let here = left.min((batch.len() / of_state) as u64);
         let batch = &batch[..here as usize * of_state];
         match args.format {
@@ -177,6 +182,43 @@ fn json(model: &SolveModel, rows: &Rows, word: &[u8], depth: u32) -> serde_json:
         json["orientations"] = word.iter().map(|&letter| turns[usize::from(letter)]).collect();
     }
     json
+}
+
+/// The numbers of states that were drawn at random, in the order of the states.
+struct Drawn {
+    numbers: Vec<u64>,
+    /// How many of them were found.
+    found: usize,
+    /// The number of the next state.
+    next: u64,
+}
+
+impl Drawn {
+    fn new(number: u64, of: u64, seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        // R. W. Floyd's sample (J. Bentley, Programming pearls, Communications of the ACM 30, 1987).
+        let mut numbers = BTreeSet::new();
+        for last in of - number..of {
+            let drawn = random.u64(..=last);
+            if !numbers.insert(drawn) {
+                numbers.insert(last);
+            }
+        }
+        Self { numbers: numbers.into_iter().collect(), found: 0, next: 0 }
+    }
+
+    /// Returns those of the next states that were drawn.
+    fn of(&mut self, batch: &[u8], of_state: usize) -> Vec<u8> {
+        let (begin, end) = (self.next, self.next + (batch.len() / of_state) as u64);
+        let mut states = Vec::new();
+        while let Some(&number) = self.numbers.get(self.found).filter(|&&number| number < end) {
+            let at = (number - begin) as usize * of_state;
+            states.extend(&batch[at..at + of_state]);
+            self.found += 1;
+        }
+        self.next = end;
+        states
+    }
 }
 
 /// Returns the header of a file of NumPy, version 1.0, for `states` rows.

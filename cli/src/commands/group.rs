@@ -276,8 +276,16 @@ fn told_json(puzzle: &Generators, group: &Group) -> Value {
         let blocks = blocks.map(|blocks| blocks.iter().map(|block| counted(block)).collect::<Vec<_>>());
         json!({ "points": counted(&orbit.points), "primitive": blocks.is_none(), "blocks": blocks })
     };
-    let generator =
-        |m: &Move| json!({ "name": m.name, "cycles": m.action.to_string(), "odd": !m.action.is_even() });
+    let images =
+        |action: &Permutation| (0..action.degree()).map(|point| action.apply(point)).collect::<Vec<_>>();
+    let generator = |m: &Move| {
+        json!({
+            "name": m.name,
+            "cycles": m.action.to_string(),
+            "images": images(&m.action),
+            "odd": !m.action.is_even(),
+        })
+    };
     json!({
         "puzzle": puzzle.name,
         "points": group.degree(),

@@ -4,7 +4,7 @@
 //! Reading order: [`run`] (what a run is: `run.toml`, shards, the directories of layers), [`mod@task`] (the
 //! computation of one shard, from files to a file), [`directory`] (a run's directory: creation, lock,
 //! opening), [`journal`] (`run.db`: the committed layers), [`counts`] (laws of a layer's counts), [`commit`]
-//! (the barrier: a layer's reports are added up and committed), [`options`] (of a search), [`search`] (depth by depth, in one process), `list_search` (the same by
+//! (the barrier: a layer's reports are added up and committed), [`options`] (of a search), [`search`] (depth by depth, in one process), `list_files` and `list_search` (the same by
 //! lists of states),
 //! `older_layer` (the shards that a run with two layers releases), `removers` (threads that delete files),
 //! [`observer`] (the events of a search), [`shared_store`] (the run that a shared store belongs to),
@@ -34,6 +34,7 @@ pub mod estimate;
 pub mod forecast;
 pub mod journal;
 pub mod layers_root;
+mod list_files;
 pub mod list_layers;
 mod list_search;
 pub mod membership;

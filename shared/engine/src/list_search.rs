@@ -4,14 +4,15 @@
 use crate::commit::{Added, Commit, add_layer, checkpoint};
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Files, ProcessRow, ShardRow};
+use crate::list_files::{list_path, made, report};
 use crate::observer::{self, Observer};
 use crate::options::{End, Options, Stop, TICK};
-use crate::run::{Depth, ListedSpace, Lookback, ShardId, ShardReport, Task};
+use crate::run::{Depth, ListedSpace, Lookback, ShardId, ShardReport};
 use crate::task::Store;
 use crate::task::error::file_limit;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{failpoint, machine, shell};
-use fathom_layer::{Deferred, Disk, LayerError, Totals, many_descriptors};
+use fathom_layer::{Deferred, Disk, LayerError, many_descriptors};
 use fathom_lists::list_space::words;
 use fathom_lists::{Failed, Identity, Key, Layer, ListFile, ListSpace, Progress, next_layer, with_key};
 use indicatif::HumanBytes;
@@ -281,27 +282,6 @@ impl<K: Key> Search<'_, K> {
             _ => format!("depth {depth} could not be computed"),
         };
         anyhow::Error::new(error).context(advice)
-    }
-}
-
-/// Returns the path of the file of a shard.
-pub(crate) fn list_path(store: &Store<'_>, depth: Depth, shard: ShardId) -> std::path::PathBuf {
-    fathom_lists::next_layer::path(&store.directory_of(depth), shard.0)
-}
-
-/// Returns the report of a file.
-pub(crate) fn report<K: Key>(depth: Depth, shard: ShardId, file: &ListFile<K>) -> ShardReport {
-    made(depth, shard, &file.written())
-}
-
-fn made(depth: Depth, shard: ShardId, written: &fathom_lists::Written) -> ShardReport {
-    let &fathom_lists::Written { states, bytes, digest } = written;
-    ShardReport {
-        task: Task { depth, shard },
-        totals: Totals { stored: states, states, pairs: None, inverse_pairs: None },
-        bytes,
-        checksums: vec![digest],
-        watched: Vec::new(),
     }
 }
 

@@ -31,6 +31,7 @@ pub mod starts;
 pub mod state_text;
 pub mod tiles;
 mod up_to_free_moves;
+mod written;
 
 pub use board::{Board, BoardError, Line};
 pub use definition::held_by;

@@ -63,6 +63,7 @@ pub fn of_results(report: &Report) -> Vec<Fact> {
     facts.push(fact(summary.largest_distance_is(), largest_distance(report)));
     facts.extend(antipodes(report).map(|said| fact("antipodes", said)));
     facts.extend(mean_distance(report).map(|mean| fact("mean distance", format!("{mean:.4}"))));
+    facts.extend(variance(report).map(|variance| fact("variance of the distance", format!("{variance:.4}"))));
     facts.push(fact("status", status(report)));
     facts.extend(summary.notes.iter().map(|note| fact("note", note)));
     facts
@@ -144,6 +145,12 @@ pub fn antipodes(report: &Report) -> Option<String> {
 pub fn mean_distance(report: &Report) -> Option<f64> {
     let rows = report.rows.iter().map(|row| Some(f64::from(row.depth) * row.share?));
     rows.sum::<Option<f64>>().filter(|_| report.summary.complete)
+}
+
+/// Returns the variance of the distance of a state; `None` if the run is not complete.
+fn variance(report: &Report) -> Option<f64> {
+    let mean = mean_distance(report)?;
+    report.rows.iter().map(|row| Some((f64::from(row.depth) - mean).powi(2) * row.share?)).sum()
 }
 
 fn puzzle(source: &PuzzleSpec) -> String {

@@ -260,3 +260,68 @@ fn tables_lead_to_shortest_solutions() {
     let output = fathom().args(solve).current_dir(at).output().unwrap();
     assert!(texts(&output).1.contains("damaged"), "{}", texts(&output).1);
 }
+
+/// Definitions that are written for other programs are read back with the same growth.
+#[test]
+fn written_definitions_are_read_back() {
+    let directory = tempdir().unwrap();
+    let at = directory.path();
+    let counts = |puzzle: &str, metric: &str| {
+        let run = ["run", puzzle, "--metric", metric, "--json", "-q", "--dir", "run"];
+        let found = json(&fathom().args(run).current_dir(at).output().unwrap())["counts"].clone();
+        fs::remove_dir_all(at.join("run")).unwrap();
+        found
+    };
+    for (word, metric, formats) in [
+        ("ivy", "multi", &["toml", "gap", "json", "tws"][..]),
+        ("burnt-pancake:4", "given", &["toml", "gap", "json", "tws"]),
+        ("2x3", "single", &["toml", "gap", "json", "tws"]),
+        ("necklace:7,3", "given", &["toml", "gap", "tws"]),
+        ("sliding:2x3", "given", &["toml"]),
+    ] {
+        for format in formats {
+            let file = format!("puzzle.{format}");
+            fs::write(at.join(&file), printed(&["definition", word, "--format", format], at)).unwrap();
+            assert_eq!(counts(&file, metric), counts(word, metric), "{word} {format}");
+        }
+    }
+    let no = refused(&["definition", "sliding:2x3", "--format", "gap"], at);
+    assert!(no.contains("possible only in some states"), "{no}");
+    let no = refused(&["definition", "necklace:7,3", "--format", "json"], at);
+    assert!(no.contains("look alike"), "{no}");
+}
+
+/// A board of 2 x 3 has its four reflections, and the exchange of neighbouring columns does not change its moves either.
+#[test]
+fn symmetries_map_moves_to_moves() {
+    let directory = tempdir().unwrap();
+    let told = json(&fathom().args(["symmetries", "2x3", "--json"]).output().unwrap());
+    let group = json(&fathom().args(["group", "2x3", "--json"]).output().unwrap());
+    let numbers = |list: &Value| -> Vec<usize> {
+        list.as_array().unwrap().iter().map(|number| number.as_u64().unwrap() as usize).collect()
+    };
+    let moves: HashSet<Vec<usize>> =
+        group["generators"].as_array().unwrap().iter().map(|mv| numbers(&mv["images"])).collect();
+    let symmetries = told["symmetries"].as_array().unwrap();
+    assert_eq!(symmetries.len(), 12);
+    for symmetry in symmetries {
+        let to = numbers(&symmetry["cells"]);
+        for mv in &moves {
+            let mut renamed = vec![0; mv.len()];
+            mv.iter().enumerate().for_each(|(from, &image)| renamed[to[from]] = to[image]);
+            // The generators of a group need no inverses.
+            let mut inverse = renamed.clone();
+            renamed.iter().enumerate().for_each(|(from, &image)| inverse[image] = from);
+            assert!(moves.contains(&renamed) || moves.contains(&inverse), "{symmetry}");
+        }
+    }
+    // Random states of a depth are different states of it.
+    let at = directory.path();
+    printed(&["run", "2x4", "--keep", "all", "-q", "--dir", "run"], at);
+    let sample =
+        |seed: &str| printed(&["export", "run", "--depth", "6", "--sample", "50", "--seed", seed], at);
+    let (one, other) = (sample("1"), sample("2"));
+    assert_eq!(one.lines().collect::<HashSet<_>>().len(), 50);
+    assert_eq!(distances("run", &one, at), vec!["6"; 50]);
+    assert!(one == sample("1") && one != other);
+}

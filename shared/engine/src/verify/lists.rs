@@ -4,7 +4,7 @@
 use super::Verified;
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow, ShardRow};
-use crate::list_search::{list_path, report};
+use crate::list_files::{list_path, report};
 use crate::run::{Depth, ListedSpace, ShardId};
 use crate::task::Store;
 use anyhow::{Context, Result, anyhow};
