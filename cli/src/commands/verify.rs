@@ -62,7 +62,10 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
     ))
 }
 
-/// Returns the error for a run without layer files, after printing the result as JSON if requested.
+/// Says what is known of a run without layer files, as JSON if requested.
+///
+/// # Errors
+/// Unless the run is complete, and its layers were removed.
 fn nothing(args: &VerifyArguments, run: &RunDirectory, summary: &Summary) -> Result<()> {
     if args.json {
         let json = serde_json::json!({
@@ -77,6 +80,15 @@ fn nothing(args: &VerifyArguments, run: &RunDirectory, summary: &Summary) -> Res
         output::line(&json.to_string())?;
     }
     let path = args.dir.display();
+    if run.store_path()?.is_some() && summary.complete {
+        let visited: u64 = summary.counts.iter().sum();
+        let text = format!(
+            "no layer files to verify: those of the run in {path} were removed\ncomplete: the counts of all depths add up to {}, the number of states\ndigest: {}",
+            HumanCount(visited),
+            summary.digest
+        );
+        return if args.json { Ok(()) } else { output::line(&text) };
+    }
     Err(match (run.store_path()?, summary.counts.len()) {
         (_, 0) => anyhow!("nothing to verify: the run in {path} has no finished layer yet"),
         (None, _) => anyhow!(

@@ -13,6 +13,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod colours;
+pub mod csv_report;
 pub mod deepest_states;
 pub mod display_names;
 pub mod facts;

@@ -325,3 +325,24 @@ fn symmetries_map_moves_to_moves() {
     assert_eq!(distances("run", &one, at), vec!["6"; 50]);
     assert!(one == sample("1") && one != other);
 }
+
+/// Results remain when layers are removed: they are verified as far as they go, and compared with tables of others.
+#[test]
+fn results_without_layers_are_verified_and_compared() {
+    let directory = tempdir().unwrap();
+    let at = directory.path();
+    printed(&["run", "2x4", "-q", "--dir", "one"], at);
+    printed(&["run", "2x3", "-q", "--dir", "other"], at);
+    printed(&["remove", "one"], at);
+    let verified = printed(&["verify", "one"], at);
+    assert!(verified.contains("were removed") && verified.contains("40,320"), "{verified}");
+    let table = printed(&["report", "one", "--format", "csv"], at);
+    fs::write(at.join("one.csv"), &table).unwrap();
+    printed(&["compare", "one", "one.csv"], at);
+    fs::write(at.join("one.csv"), table.replace("\n3,352,", "\n3,353,")).unwrap();
+    let compare = |other: &str| fathom().args(["compare", "one", other]).current_dir(at).output().unwrap();
+    let (differs, _) = texts(&compare("one.csv"));
+    assert!(differs.contains("353") && differs.lines().count() == 2, "{differs}");
+    let (spaces, _) = texts(&compare("other"));
+    assert!(spaces.contains("2x3") && spaces.lines().count() == 2, "{spaces}");
+}
