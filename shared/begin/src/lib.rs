@@ -1,0 +1,13 @@
+//! What the command and the Python package do before a search: choose a space and a plan.
+//!
+//! Reading order: [`space_choice`] (a space by the name of a puzzle and options), [`plan_search`] (a plan, or why there
+//! is none), [`engine_choice`] (cosets or lists of states).
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod engine_choice;
+pub mod plan_search;
+pub mod space_choice;
+
+pub use engine_choice::{has_few_states, has_tiny_cosets};
+pub use space_choice::SpaceChoice;
