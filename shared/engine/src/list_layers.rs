@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 
 /// The layers of a run by lists. States are given by the bytes that lists have.
-pub trait ListLayers: Debug {
+pub trait ListLayers: Debug + Send {
     /// Returns whether a state is at a depth, whose files must exist.
     ///
     /// # Errors

@@ -90,6 +90,20 @@ impl TableMaker {
         }
     }
 
+    /// Returns the distance that was noted for a state, given as any word of the model's pieces; `None` if there is none.
+    pub fn distance(&self, word: &[u8]) -> Option<u32> {
+        if !self.ranks.has(word) {
+            return None;
+        }
+        let rank = self.ranks.rank(word);
+        let entry = |at: u64| self.entries[at as usize].load(Ordering::Relaxed);
+        let (entry, none) = match self.bits {
+            4 => (entry(rank >> 1) >> ((rank & 1) * 4) & 15, 15),
+            _ => (entry(rank), u8::MAX),
+        };
+        (entry != none).then_some(entry.into())
+    }
+
     /// Returns the number of states whose distances were noted.
     pub fn states(&self) -> u64 {
         let of_byte = |entry: &AtomicU8| {
@@ -245,7 +259,13 @@ pub struct TableOfModel<'a> {
 }
 
 impl TableOfModel<'_> {
-    /// Returns the distance of a state; `None` if moves do not reach it.
+    /// Returns the distance of a state, given as any word of the model's pieces; `None` if moves do not reach it.
+    pub fn distance_of_any(&self, word: &[u8]) -> Option<u32> {
+        self.ranks.has(word).then(|| self.distance(word)).flatten()
+    }
+
+    /// Returns the distance of a state; `None` if moves do not reach it. Orientations must add up as
+    /// [`StateRanks::has`] requires.
     #[inline]
     pub fn distance(&self, word: &[u8]) -> Option<u32> {
         let rank = self.ranks.rank(word);

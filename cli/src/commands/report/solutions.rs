@@ -1,10 +1,10 @@
 //! Shortest solutions of the states in a report.
 
-use crate::commands::antipodes::solved;
 use anyhow::{Context, Result};
 use fathom_command::machine;
 use fathom_engine::directory::RunDirectory;
 use fathom_report::Report;
+use fathom_solve::solutions::solved;
 use fathom_solve::{Bidirectional, SolveModel, SpaceWords};
 
 /// The maximum number of states of a space whose states are always solved. In larger spaces a bidirectional
