@@ -224,6 +224,19 @@ impl DistanceTable {
     /// # Errors
     /// If the table is of another puzzle or metric, or its labels tell apart what those of the model do not.
     pub fn for_model(&self, model: &SolveModel, spec: &SpaceSpec) -> Result<TableOfModel<'_>> {
+        Ok(TableOfModel {
+            ranks: self.ranks(model, spec)?,
+            none: self.head.none,
+            is_packed: self.head.bits == 4,
+            entries: &self.map[self.begin..],
+        })
+    }
+
+    /// Returns the numbers of the states of a model of the same puzzle, as [`DistanceTable::for_model`] uses them.
+    ///
+    /// # Errors
+    /// As for [`DistanceTable::for_model`].
+    pub fn ranks(&self, model: &SolveModel, spec: &SpaceSpec) -> Result<StateRanks> {
         if self.spec.source != spec.source || self.spec.metric != spec.metric {
             return Err(bad_input!(
                 "the table is of {}, not of {spec}: make one of the same puzzle in the same metric, with the same moves",
@@ -238,13 +251,13 @@ impl DistanceTable {
         }
         let ranks =
             StateRanks::new(model, &self.spec.labels).filter(|ranks| ranks.orbits() == self.head.orbits);
-        let ranks = ranks.context("the table numbers states in another way. Make it again")?;
-        Ok(TableOfModel {
-            ranks,
-            none: self.head.none,
-            is_packed: self.head.bits == 4,
-            entries: &self.map[self.begin..],
-        })
+        ranks.context("the table numbers states in another way. Make it again")
+    }
+
+    /// Returns the distance of the state with a number; `None` if moves do not reach it.
+    pub fn distance(&self, rank: u64) -> Option<u32> {
+        let entries = &self.map[self.begin..];
+        entry(entries, self.head.bits == 4, rank, self.head.none)
     }
 }
 
@@ -268,11 +281,15 @@ impl TableOfModel<'_> {
     /// [`StateRanks::has`] requires.
     #[inline]
     pub fn distance(&self, word: &[u8]) -> Option<u32> {
-        let rank = self.ranks.rank(word);
-        let entry = match self.is_packed {
-            true => self.entries[(rank >> 1) as usize] >> ((rank & 1) * 4) & 15,
-            false => self.entries[rank as usize],
-        };
-        (entry != self.none).then_some(entry.into())
+        entry(self.entries, self.is_packed, self.ranks.rank(word), self.none)
     }
+}
+
+#[inline]
+fn entry(entries: &[u8], is_packed: bool, rank: u64, none: u8) -> Option<u32> {
+    let entry = match is_packed {
+        true => entries[(rank >> 1) as usize] >> ((rank & 1) * 4) & 15,
+        false => entries[rank as usize],
+    };
+    (entry != none).then_some(entry.into())
 }
