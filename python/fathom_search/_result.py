@@ -6,7 +6,8 @@ import html
 import json
 import math
 import os
-import tempfile
+import shutil
+import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     import networkx
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
+
+
+Form = tuple[int, bool, bool]
+"""The number of cells, whether pieces turn, and whether labels are bytes."""
 
 
 class Edges(NamedTuple):
@@ -45,13 +50,20 @@ class Result:
         self,
         directory: str | os.PathLike[str],
         memory: int | None = None,
-        temporary: tempfile.TemporaryDirectory[str] | None = None,
+        temporary: str | None = None,
     ) -> None:
-        self._temporary = temporary
         self._run = _native.Run(os.fspath(directory), memory)
         self._summary: dict[str, Any] = json.loads(self._run.summary())
         self.directory: str = os.fspath(directory)
         """The directory of the run."""
+        self._form: Form | None = None
+        if temporary is not None:
+            weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
+
+    def _shape(self, states: int) -> tuple[int, ...]:
+        if self._form is None:
+            self._form = self._run.form()
+        return _shape(self._form, states)
 
     @property
     def puzzle(self) -> str:
@@ -170,7 +182,7 @@ class Result:
 
         A row whose pieces are not those of the puzzle raises ``ValueError``.
         """
-        return _look_up(self._run, states)
+        return _look_up(self._run, self._shape(0), states)
 
     def layer(self, depth: int, limit: int | None = None) -> NDArray[Any]:
         """Returns the states of a depth, or the first ``limit`` of them: an array of the shape ``(n, cells)``, or ``(n,
@@ -178,7 +190,7 @@ class Result:
         if depth < 0 or limit is not None and limit < 0:
             raise ValueError("depth and limit: numbers from 0")
         states, array = self._run.layer(depth, limit)
-        return array.reshape(_shape(self._run, states))
+        return array.reshape(self._shape(states))
 
     def antipodes(self, limit: int = 100) -> list[dict[str, Any]]:
         """Returns classes of states at the largest distance, up to symmetry, at most ``limit``.
@@ -194,7 +206,7 @@ class Result:
     def edges(self) -> Edges:
         """Returns the graph of all states, of which there may be a million at most."""
         states, distances, (source, target, move), names = self._run.edges()
-        return Edges(states.reshape(_shape(self._run, len(distances))), distances, source, target, move, names)
+        return Edges(states.reshape(self._shape(len(distances))), distances, source, target, move, names)
 
     def table_file(self, path: str | os.PathLike[str], *, replace: bool = False) -> PatternDatabase:
         """Writes the distances of all states to a file, as ``fathom table`` does, and opens it."""
@@ -222,6 +234,7 @@ class PatternDatabase:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._table = _native.Table(os.fspath(path))
+        self._form: Form = self._table.form()
         self.puzzle, self.metric, self.labels = self._table.space()
         """The puzzle, the metric, and the label of each piece."""
         self.head: dict[str, Any] = json.loads(self._table.head())
@@ -230,7 +243,7 @@ class PatternDatabase:
     def __call__(self, states: ArrayLike) -> NDArray[np.int16]:
         """Returns the distance of each state, which has the labels of the file; shapes and dtypes are those of
         ``Result.distance``."""
-        return _look_up(self._table, states)
+        return _look_up(self._table, _shape(self._form, 0), states)
 
     def project(self, states: ArrayLike) -> NDArray[Any]:
         """Returns states whose entries are the numbers of pieces with the labels of the file instead."""
@@ -238,7 +251,7 @@ class PatternDatabase:
 
         states, labels = np.asarray(states), np.asarray(self.labels)
         dtype = np.uint8 if labels.max() < 256 else np.uint16
-        if not self._table.form()[1]:
+        if not self._form[1]:
             return labels[states].astype(dtype)
         turned = states.astype(dtype)
         turned[..., 0, :] = labels[states[..., 0, :]]
@@ -273,16 +286,16 @@ def to_networkx(result: Result) -> networkx.MultiDiGraph:
     return graph
 
 
-def _shape(native: Any, states: int) -> tuple[int, ...]:
-    cells, turns, _ = native.form()
+def _shape(form: Form, states: int) -> tuple[int, ...]:
+    cells, turns, _ = form
     return (states, 2, cells) if turns else (states, cells)
 
 
-def _look_up(native: Any, states: ArrayLike) -> NDArray[np.int16]:
+def _look_up(native: Any, shape: tuple[int, ...], states: ArrayLike) -> NDArray[np.int16]:
     import numpy as np
 
     array = np.asarray(states)
-    shape = _shape(native, 0)[1:]
+    shape = shape[1:]
     leading = array.ndim - len(shape)
     if leading not in (0, 1) or array.shape[leading:] != shape:
         expected = ", ".join(str(length) for length in shape)

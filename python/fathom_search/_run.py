@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -51,8 +52,8 @@ def run(
         raise ValueError("memory and threads: numbers from 1")
     temporary = None
     if directory is None:
-        temporary = tempfile.TemporaryDirectory(prefix="fathom-")
-        directory = os.path.join(temporary.name, "run")
+        temporary = tempfile.mkdtemp(prefix="fathom-")
+        directory = os.path.join(temporary, "run")
         keep = keep or "all"
     options = {"threads": threads, "max_depth": max_depth, "keep": keep, "engine": engine, "memory": memory}
     shows = sys.stderr.isatty() if progress is None and sys.stderr else bool(progress)
@@ -61,7 +62,7 @@ def run(
         return Result(directory, memory, temporary)
     except BaseException:
         if temporary is not None:
-            temporary.cleanup()
+            shutil.rmtree(temporary, ignore_errors=True)
         raise
 
 

@@ -43,8 +43,10 @@ pub(crate) fn distance(args: &DistanceArguments) -> Result<()> {
     answer_all(args, |lines| {
         if let Some(table) = kept.table() {
             return in_parts(lines, |part| {
-                let mut finder = table.finder();
-                let mut depth_of = |word: &[u8]| words.in_space(word).and_then(|word| finder.depth_of(&word));
+                let (mut finder, mut state) = (table.finder(), Vec::new());
+                let mut depth_of = |word: &[u8]| {
+                    words.write_in_space(word, &mut state).then(|| finder.depth_of(&state)).flatten()
+                };
                 part.iter().map(|&line| reader.answer(line, |word| Ok(depth_of(word)))).collect()
             });
         }

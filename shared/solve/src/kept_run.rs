@@ -92,15 +92,15 @@ impl KeptRun {
             return of_rows(reader, rows, || |word: &[u8]| ranked.distance(word));
         }
         if let Some(table) = kept.table() {
-            let in_space = |word: &[u8]| words.in_space(word);
+            let words = &words;
             return of_rows(reader, rows, || {
-                let mut finder = table.finder();
-                move |word: &[u8]| in_space(word).and_then(|word| finder.depth_of(&word))
+                let (mut finder, mut state) = (table.finder(), Vec::new());
+                move |word: &[u8]| words.write_in_space(word, &mut state).then(|| finder.depth_of(&state)).flatten()
             });
         }
-        let mut word = vec![0; reader.rows().cells];
+        let (mut word, mut left) = (vec![0; reader.rows().cells], Vec::new());
         let one = |(number, row): (usize, &[T])| {
-            reader.read(row, &mut word).map_err(|error| bad_input!("row {number}: {error}"))?;
+            reader.read(row, &mut word, &mut left).map_err(|error| bad_input!("row {number}: {error}"))?;
             words.in_space(&word).map_or(Ok(None), |word| kept.depth_of(&word))
         };
         rows.chunks_exact(reader.rows().entries()).enumerate().map(one).collect()
@@ -233,14 +233,18 @@ pub fn of_rows<T: Copy + Into<u16> + Sync, F: FnMut(&[u8]) -> Option<u32>>(
 ) -> Result<Vec<Option<u32>>> {
     let entries = reader.rows().entries();
     let part = |(part, rows): (usize, &[T])| {
-        let (mut find, mut word) = (finder(), vec![0; reader.rows().cells]);
+        let (mut find, mut word, mut left) = (finder(), vec![0; reader.rows().cells], Vec::new());
         let one = |(row, number): (&[T], usize)| {
-            let read = reader.read(row, &mut word);
+            let read = reader.read(row, &mut word, &mut left);
             read.map_err(|error| bad_input!("row {number}: {error}"))?;
             Ok(find(&word))
         };
         rows.chunks_exact(entries).zip(part * ROWS..).map(one).collect::<Result<Vec<_>>>()
     };
+    // Other threads would take longer to begin.
+    if rows.len() <= ROWS * entries {
+        return part((0, rows));
+    }
     let parts: Vec<Vec<Option<u32>>> =
         rows.par_chunks(ROWS * entries).enumerate().map(part).collect::<Result<_>>()?;
     Ok(parts.into_iter().flatten().collect())

@@ -146,13 +146,18 @@ impl RowReader {
         self.are_clear
     }
 
-    /// Reads a row of [`Rows::entries`] entries into a word of the model.
+    /// Reads a row of [`Rows::entries`] entries into a word of the model. `left` is memory that is used again.
     ///
     /// # Errors
     /// [`RowError`] if the pieces of the row are not those of the puzzle.
-    pub fn read<T: Copy + Into<u16>>(&self, row: &[T], word: &mut [u8]) -> Result<(), RowError> {
+    pub fn read<T: Copy + Into<u16>>(
+        &self,
+        row: &[T],
+        word: &mut [u8],
+        left: &mut Vec<u16>,
+    ) -> Result<(), RowError> {
         let cells = self.rows.cells;
-        let mut left = self.sizes.clone();
+        left.clone_from(&self.sizes);
         for (cell, letter) in word.iter_mut().enumerate() {
             let label: u16 = row[cell].into();
             let turn: Option<u16> = self.rows.turns.is_some().then(|| row[cells + cell].into());
