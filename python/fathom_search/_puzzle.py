@@ -25,7 +25,7 @@ class Puzzle:
 
     def __init__(
         self,
-        puzzle: Union[str, os.PathLike[str], Mapping[str, Any]],
+        puzzle: str | os.PathLike[str] | Mapping[str, Any],
         labels: Iterable[int] | None = None,
         name: str | None = None,
     ) -> None:
@@ -175,7 +175,7 @@ def _of_cycles(name: str, cycles: Iterable[Sequence[int]], cells: int) -> list[i
     images = list(range(cells))
     seen: set[int] = set()
     for cycle in cycles:
-        for cell, to in zip(cycle, [*cycle[1:], *cycle[:1]]):
+        for cell, to in zip(cycle, [*cycle[1:], *cycle[:1]], strict=True):
             if not 0 <= cell < cells or cell in seen:
                 raise ValueError(f"move {name}: cell {cell} is not a cell, or is in two cycles")
             seen.add(cell)

@@ -144,7 +144,7 @@ class Result:
             import pandas
         except ImportError:
             return rows
-        return pandas.DataFrame(rows).set_index("depth")
+        return pandas.DataFrame(rows)
 
     def __repr__(self) -> str:
         number = f"largest distance {self.largest}" if self.complete else f"finished to depth {self.largest}"
@@ -277,11 +277,11 @@ def to_networkx(result: Result) -> networkx.MultiDiGraph:
     states, distances, source, target, move, moves = result.edges()
     graph = networkx.MultiDiGraph(name=f"{result.puzzle} {result.metric}")
     rows = states.reshape(len(states), -1).tolist()
-    nodes = zip(range(len(rows)), rows, distances.tolist())
+    nodes = zip(range(len(rows)), rows, distances.tolist(), strict=True)
     graph.add_nodes_from((node, {"state": tuple(row), "distance": distance}) for node, row, distance in nodes)
     names = [moves[number] for number in move.tolist()]
     graph.add_edges_from(
-        (one, other, {"move": name}) for one, other, name in zip(source.tolist(), target.tolist(), names)
+        (one, other, {"move": name}) for one, other, name in zip(source.tolist(), target.tolist(), names, strict=True)
     )
     return graph
 

@@ -87,9 +87,8 @@ impl Puzzle {
             let definition = definition.map_err(|error| bad_input!("{error}"))?;
             let generators = definition.generators(definition.metric());
             let generators = generators.map_err(|error| bad_input!("{error}"))?;
-            let parts = |action: &OrientedPermutation| {
-                (action.cells().images().to_vec(), action.turns().to_vec())
-            };
+            let parts =
+                |action: &OrientedPermutation| (action.cells().images().to_vec(), action.turns().to_vec());
             Ok(generators
                 .iter()
                 .map(|generator| {
@@ -103,11 +102,7 @@ impl Puzzle {
 }
 
 impl Puzzle {
-    fn of_moves(
-        name: &str,
-        moves: Vec<(String, Permutation)>,
-        labels: Option<Vec<u16>>,
-    ) -> Result<Self> {
+    fn of_moves(name: &str, moves: Vec<(String, Permutation)>, labels: Option<Vec<u16>>) -> Result<Self> {
         let (first, permutation) = moves.first().ok_or_else(|| bad_input!("the puzzle has no moves"))?;
         let cells = permutation.degree();
         if let Some((other, permutation)) = moves.iter().find(|(_, other)| other.degree() != cells) {

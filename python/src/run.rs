@@ -108,12 +108,7 @@ impl Run {
     }
 
     /// Returns the number of states of a depth, at most `limit`, and their rows.
-    fn layer<'py>(
-        &self,
-        py: Python<'py>,
-        depth: u32,
-        limit: Option<u64>,
-    ) -> PyResult<(u64, Labels<'py>)> {
+    fn layer<'py>(&self, py: Python<'py>, depth: u32, limit: Option<u64>) -> PyResult<(u64, Labels<'py>)> {
         let (states, bytes, are_bytes) = self.with_kept(py, |kept| {
             let (states, bytes) = kept.layer(depth, limit)?;
             Ok((states, bytes, kept.reader().rows().are_bytes()))

@@ -65,9 +65,7 @@ def board(rows, columns):
 
 def pancakes(number):
     """Returns the flips of a pile of pancakes."""
-    return [
-        tuple(top - cell if cell <= top else cell for cell in range(number)) for top in range(1, number)
-    ]
+    return [tuple(top - cell if cell <= top else cell for cell in range(number)) for top in range(1, number)]
 
 
 def counts_of(distances):

@@ -39,7 +39,7 @@ def write():
         os.chdir(directory)
         for block, printed in session(text):
             output = f"\n```text\n{printed}```\n" if printed else ""
-            written += f"{text[at:block.start()]}```python\n{block[1]}```\n{output}"
+            written += f"{text[at : block.start()]}```python\n{block[1]}```\n{output}"
             at = block.end()
         os.chdir("/")
     PAGE.write_text(written + text[at:])

@@ -20,7 +20,8 @@ CUBE = [1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644]
 
 
 @pytest.mark.parametrize(
-    "puzzle, moves", [("2x3", board(2, 3)), ("2x4", board(2, 4)), ("pancake:6", pancakes(6)), ("pancake:7", pancakes(7))]
+    "puzzle, moves",
+    [("2x3", board(2, 3)), ("2x4", board(2, 4)), ("pancake:6", pancakes(6)), ("pancake:7", pancakes(7))],
 )
 @pytest.mark.parametrize("engine", [None, "cosets", "lists"])
 def test_counts_equal_a_plain_search(puzzle, moves, engine):

@@ -9,9 +9,7 @@ use fathom_engine::run::SpaceSpec;
 use fathom_layer::LocalDisk;
 use fathom_report::text::{left, many, or_more};
 use fathom_solve::solutions::{scramble, solved};
-use fathom_solve::{
-    Bidirectional, Class, LayerDistances, SolveModel, SpaceWords, classes, up_to_inversion,
-};
+use fathom_solve::{Bidirectional, Class, LayerDistances, SolveModel, SpaceWords, classes, up_to_inversion};
 use indicatif::HumanBytes;
 use serde_json::json;
 use std::path::Path;

@@ -40,9 +40,7 @@ impl Lists {
                 "--engine lists searches in one process, without workers. Use 'fathom run' without --workers"
             )),
             (_, Some(engine)) => Ok(engine == Engine::Lists),
-            (Self::Allowed { max_depth: Some(depth), has_page: false, .. }, None)
-                if !args.need_cosets() =>
-            {
+            (Self::Allowed { max_depth: Some(depth), has_page: false, .. }, None) if !args.need_cosets() => {
                 space.map_or(Ok(false), |space| asks_for_few(spec, space, depth))
             }
             _ => Ok(false),

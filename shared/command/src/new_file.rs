@@ -11,11 +11,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// If the file exists and is not to be replaced, `write` fails, or the file cannot be written.
-pub fn to_file(
-    path: &Path,
-    replace: bool,
-    write: impl FnOnce(&mut dyn Write) -> Result<()>,
-) -> Result<()> {
+pub fn to_file(path: &Path, replace: bool, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     if path.exists() && !replace {
         return Err(bad_input!("{} exists. Choose another name, or replace it with --force", path.display()));
     }

@@ -95,7 +95,9 @@ impl KeptRun {
             let words = &words;
             return of_rows(reader, rows, || {
                 let (mut finder, mut state) = (table.finder(), Vec::new());
-                move |word: &[u8]| words.write_in_space(word, &mut state).then(|| finder.depth_of(&state)).flatten()
+                move |word: &[u8]| {
+                    words.write_in_space(word, &mut state).then(|| finder.depth_of(&state)).flatten()
+                }
             });
         }
         let (mut word, mut left) = (vec![0; reader.rows().cells], Vec::new());

@@ -46,11 +46,7 @@ pub fn state(
 ///
 /// # Errors
 /// The reason, if the text is no sequence of moves.
-pub fn moves(
-    text: &str,
-    model: &SolveModel,
-    source: &PuzzleSpec,
-) -> Result<OrientedPermutation, String> {
+pub fn moves(text: &str, model: &SolveModel, source: &PuzzleSpec) -> Result<OrientedPermutation, String> {
     let read = model.read(text, true);
     read.or_else(|error| state_text::scramble(text, source).ok_or(error.to_string()))
 }

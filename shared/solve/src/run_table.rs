@@ -44,7 +44,9 @@ impl RunTable {
             bad_input!("the layers of the run in {path} are on its workers, which this command cannot read")
         })?;
         let Some(largest) = (kept.layers().len() as u32).checked_sub(1).filter(|_| kept.is_complete()) else {
-            return Err(bad_input!("the run in {path} is not complete. Continue it with 'fathom resume {path}'"));
+            return Err(bad_input!(
+                "the run in {path} is not complete. Continue it with 'fathom resume {path}'"
+            ));
         };
         if !kept.has_all_to(largest) {
             return Err(bad_input!(

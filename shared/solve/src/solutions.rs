@@ -40,12 +40,7 @@ pub fn from_layers(
 ///
 /// # Errors
 /// If a file is missing or damaged, or the layers contradict each other.
-pub fn is_at(
-    kept: &mut LayerDistances<'_>,
-    words: &SpaceWords<'_>,
-    word: &[u8],
-    depth: u32,
-) -> Result<bool> {
+pub fn is_at(kept: &mut LayerDistances<'_>, words: &SpaceWords<'_>, word: &[u8], depth: u32) -> Result<bool> {
     words.in_space(word).map_or(Ok(false), |word| kept.is_at(&word, depth))
 }
 

@@ -38,7 +38,8 @@ impl<'s> SpaceWords<'s> {
     pub fn write_in_space(&self, word: &[u8], state: &mut Vec<u8>) -> bool {
         state.clear();
         if let Self::Cosets(CosetWords { of_letters: Some(of_letters), tables, .. }) = self {
-            let symbols = tables.iter().zip(word).map(|(&table, &letter)| of_letters[table][usize::from(letter)]);
+            let symbols =
+                tables.iter().zip(word).map(|(&table, &letter)| of_letters[table][usize::from(letter)]);
             state.extend(symbols.map_while(|symbol| symbol));
             return state.len() == word.len();
         }
