@@ -138,7 +138,7 @@ class Result:
         return rows
 
     def table(self) -> Any:
-        """Returns the growth table: a pandas DataFrame if pandas is there, and otherwise a list of dicts."""
+        """Returns the growth table: a pandas DataFrame if pandas is installed, and otherwise a list of dicts."""
         rows = self._rows()
         try:
             import pandas
@@ -304,7 +304,7 @@ def _look_up(native: Any, shape: tuple[int, ...], states: ArrayLike) -> NDArray[
         if array.dtype.kind not in "iu":
             raise ValueError(f"states have the dtype {array.dtype}; expected integers")
         if array.size and not (array.min() >= 0 and array.max() <= 65535):
-            raise ValueError("states have entries that are no labels")
+            raise ValueError("states have entries that are not labels")
         array = array.astype(np.uint16)
     array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     return native.distances(array.reshape(-1)).reshape(array.shape[:leading])

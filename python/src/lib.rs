@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`failure`] (errors, and how Ctrl-C ends a computation), [`puzzle`] (puzzles and groups), [`search`]
 //! (runs), [`run`] (their results), [`table`] (files of distances), [`questions`] (single states and plans). The Python
-//! part checks and documents arguments, and shapes arrays; results that are no arrays come as JSON.
+//! part checks and documents arguments, and shapes arrays; results that are not arrays come as JSON.
 
 mod failure;
 mod puzzle;

@@ -10,6 +10,9 @@ use fathom_puzzle::{Definition, Metric, PuzzleSpec, load};
 use pyo3::prelude::*;
 use std::path::Path;
 
+/// The name of a move, the images of the cells, and the turns.
+type NamedMove = (String, Vec<u16>, Vec<u16>);
+
 /// A puzzle by its name, or by its definition.
 #[pyclass(frozen, module = "fathom_search._native")]
 #[derive(Clone)]
@@ -79,7 +82,7 @@ impl Puzzle {
     }
 
     /// Returns the moves of a metric: the name, the images of the cells, and the turns.
-    fn moves(&self, metric: Option<&str>) -> PyResult<Vec<(String, Vec<u16>, Vec<u16>)>> {
+    fn moves(&self, metric: Option<&str>) -> PyResult<Vec<NamedMove>> {
         let moves = || -> Result<Vec<_>> {
             let source = self.by_name()?;
             let metric = metric_of(metric)?.unwrap_or(source.metric());

@@ -2,6 +2,7 @@
 
 use crate::failure::failed;
 use anyhow::{Result, bail};
+use fathom_begin::report_solutions;
 use fathom_command::new_file::to_file;
 use fathom_command::{bad_input, machine};
 use fathom_engine::directory::RunDirectory;
@@ -173,7 +174,11 @@ impl Run {
         let report = || -> Result<String> {
             let format: Format = format.parse().map_err(|error| bad_input!("format: {error}"))?;
             let run = RunDirectory::open_for_reading(&self.path)?;
-            Report::new(&run, Vec::new(), format)?.to_text(format)
+            let mut report = Report::new(&run, Vec::new(), format)?;
+            if format.shows_states() {
+                report_solutions::add(&mut report, &run)?;
+            }
+            report.to_text(format)
         };
         py.detach(report).map_err(failed)
     }

@@ -21,11 +21,11 @@ pub struct SpaceChoice<'a> {
     pub free_rotations: bool,
     /// Whether other options name moves or cells of the puzzle without free rotations.
     pub names_parts: bool,
-    /// The pieces that are told apart.
+    /// The pieces that are distinguished.
     pub track: Option<&'a str>,
     /// The label of each piece.
     pub labels: Option<&'a str>,
-    /// Whether all pieces are told apart, even those that look alike in the file.
+    /// Whether all pieces are distinguished, even those that look alike in the file.
     pub labelled: bool,
     /// The orbits that are omitted.
     pub omit: &'a [String],

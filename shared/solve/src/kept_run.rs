@@ -56,7 +56,7 @@ impl KeptRun {
         let reader = RowReader::new(&model, &spec.labels);
         if !reader.are_clear() {
             return Err(bad_input!(
-                "pieces of {} that have one label show different numbers of orientations, so rows of labels do not tell states apart. Give these pieces other labels",
+                "pieces of {} that have one label show different numbers of orientations, so rows of labels do not distinguish states. Give these pieces other labels",
                 model.name()
             ));
         }

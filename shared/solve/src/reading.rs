@@ -19,7 +19,7 @@ pub struct Form<'a> {
 /// Reads a state, in any form that a user may write it.
 ///
 /// # Errors
-/// The reason, if the text is no state.
+/// The reason, if the text is not a state.
 pub fn state(
     form: Form<'_>,
     text: &str,
@@ -45,7 +45,7 @@ pub fn state(
 /// Reads moves, which may also turn the puzzle as a whole.
 ///
 /// # Errors
-/// The reason, if the text is no sequence of moves.
+/// The reason, if the text is not a sequence of moves.
 pub fn moves(text: &str, model: &SolveModel, source: &PuzzleSpec) -> Result<OrientedPermutation, String> {
     let read = model.read(text, true);
     read.or_else(|error| state_text::scramble(text, source).ok_or(error.to_string()))

@@ -63,7 +63,7 @@ impl Rows {
     }
 }
 
-/// Why a row is no state.
+/// Why a row is not a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
     /// No piece with this label and this turn comes to the cell.
@@ -140,7 +140,7 @@ impl RowReader {
         &self.rows
     }
 
-    /// Returns whether rows tell all states apart. They do not if pieces with one label and one turn look different,
+    /// Returns whether rows distinguish all states. They do not if pieces with one label and one turn look different,
     /// because they show different numbers of orientations.
     pub fn are_clear(&self) -> bool {
         self.are_clear

@@ -15,7 +15,10 @@ const QUICKLY_SOLVED: u64 = 10_000_000;
 const QUICKLY_REACHED: u64 = 1_000_000;
 
 /// Adds a solution to each state in the report, if solutions can be found quickly.
-pub(super) fn add(report: &mut Report, run: &RunDirectory) -> Result<()> {
+///
+/// # Errors
+/// If a state has no solution, which contradicts the run.
+pub fn add(report: &mut Report, run: &RunDirectory) -> Result<()> {
     let Some(deepest) = report.deepest.as_mut().filter(|_| run.space.is_closed_under_inverses()) else {
         return Ok(());
     };
