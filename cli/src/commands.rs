@@ -25,7 +25,6 @@ pub(crate) mod page;
 pub(crate) mod phases;
 pub(crate) mod pieces;
 pub(crate) mod plan;
-pub(crate) mod plan_search;
 pub(crate) mod progress;
 pub(crate) mod progress_estimator;
 pub(crate) mod puzzles;

@@ -4,13 +4,12 @@ use super::ADVANCED;
 use anyhow::Result;
 use clap::Args;
 use fathom_algebra::OrientedPermutation;
-use fathom_command::{bad_input, output, shell};
+use fathom_begin::SpaceChoice;
+use fathom_command::{bad_input, output};
 use fathom_engine::run::{DEFINITION, SpaceSpec};
-use fathom_puzzle::{Metric, PuzzleSpec, SourceError, Starts, one_way_note, state_text};
+use fathom_puzzle::{Metric, PuzzleSpec, Starts, one_way_note, state_text};
 use fathom_report::text::many;
 use fathom_solve::SolveModel;
-use fathom_space::Labels;
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// The options that choose a space.
@@ -102,57 +101,21 @@ impl SpaceArguments {
         }
     }
 
-    /// The puzzle with all its moves.
-    fn whole(&self) -> Result<PuzzleSpec> {
-        let names_parts = self.moves.is_some() || self.track.is_some() || self.labels.is_some();
-        let (option, found) = match self.free_rotations {
-            true => ("--free-rotations: ", PuzzleSpec::in_hand(&self.puzzle)),
-            // Names of moves and numbers of tiles are those of the puzzle without free rotations.
-            false if names_parts => ("", PuzzleSpec::by_name(&self.puzzle)),
-            false => ("", PuzzleSpec::whole(&self.puzzle)),
-        };
-        let reduced = |source: PuzzleSpec| {
-            let source = if self.labelled { source.with_distinct_pieces()? } else { source };
-            source.reduced(&self.omit, &self.ignore_orientation)
-        };
-        let source = found.map_err(|error| match Path::new(&self.puzzle) {
-            path if path.is_dir() && path.join(DEFINITION).exists() => bad_input!(
-                "{} is a run directory, not a puzzle. To continue the run: fathom resume {}",
-                path.display(),
-                shell::path(path)
-            ),
-            path if path.is_dir() => {
-                bad_input!("{} is a directory without a run. Pass a puzzle or a puzzle file", path.display())
-            }
-            _ => bad_input!("{option}{error}"),
-        })?;
-        reduced(source).map_err(|error| bad_input!("{error}"))
-    }
-
-    /// Returns a list of pieces by their numbers. The faces in the name of a piece may be in any order.
-    fn tracked(&self, list: &str, cells: usize) -> Result<String> {
-        let letters = |name: &str| {
-            let mut letters: Vec<char> = name.chars().collect();
-            letters.sort_unstable();
-            letters
-        };
-        let names = PuzzleSpec::piece_names(&self.puzzle).filter(|names| names.len() == cells);
-        let number = |entry: &str| match &names {
-            Some(names) if entry.trim().starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                let wanted = letters(entry.trim());
-                let found = names.iter().position(|name| letters(name) == wanted);
-                let unknown = || {
-                    bad_input!(
-                        "--track: unknown piece {:?}. 'fathom pieces {}' lists the pieces",
-                        entry.trim(),
-                        self.puzzle
-                    )
-                };
-                Ok(found.ok_or_else(unknown)?.to_string())
-            }
-            _ => Ok(entry.to_owned()),
-        };
-        Ok(list.split(',').map(number).collect::<Result<Vec<_>>>()?.join(","))
+    /// Returns the choice of a space with the moves of a list, or with all.
+    fn choice<'a>(&'a self, moves: Option<&'a str>) -> SpaceChoice<'a> {
+        SpaceChoice {
+            puzzle: &self.puzzle,
+            metric: self.metric,
+            moves,
+            free_rotations: self.free_rotations,
+            // With `--moves`, the space with all moves has the same cells.
+            names_parts: self.moves.is_some(),
+            track: self.track.as_deref(),
+            labels: self.labels.as_deref(),
+            labelled: self.labelled,
+            omit: &self.omit,
+            ignore_orientation: &self.ignore_orientation,
+        }
     }
 
     /// Returns the space, and prints remarks on how the puzzle was read.
@@ -172,34 +135,14 @@ impl SpaceArguments {
 
     /// Returns the space with the moves of a list, or with all.
     fn with_moves(&self, moves: Option<&str>) -> Result<SpaceSpec> {
-        let refused = |error: SourceError| bad_input!("{error}");
-        let whole = self.whole()?;
-        let metric = self.metric.unwrap_or(whole.metric());
-        let whole = whole.in_metric(metric).map_err(refused)?;
-        // Where states are limited, the moves are exactly those that the puzzle lists for the metric.
-        let metric = if whole.name().starts_with("sliding:") { whole.metric() } else { metric };
-        let by = self.solved_by.as_deref().map(|names| starts_by(&whole, metric, names)).transpose()?;
-        let (mut source, metric) = match moves {
-            None => (whole, metric),
-            Some(names) => (whole.with_moves(metric, names).map_err(refused)?, Metric::Given),
-        };
-        let tiles = source.cells();
-        let track = self.track.as_ref().map(|list| self.tracked(list, tiles)).transpose()?;
-        let labels = match (&track, &self.labels) {
-            (Some(list), _) => Labels::parse_tracked(list, tiles),
-            (_, Some(list)) => Labels::parse_list(&numbered(list), tiles),
-            _ => Ok(Labels::from_values(source.solved())),
-        };
-        let option = if self.track.is_some() { "--track" } else { "--labels" };
-        let labels = labels.map_err(|error| bad_input!("{option}: {error}"))?;
-        source.check_labels(labels.of_pieces()).map_err(|error| bad_input!("{option}: {error}"))?;
-        if let Some(list) = &track {
-            let hidden: Vec<bool> =
-                Labels::tracked(list, tiles)?.into_iter().map(|tracked| !tracked).collect();
-            source = source.without_orientations(&hidden).map_err(|error| bad_input!("{option}: {error}"))?;
-        }
-        source.remark_on_labels(labels.of_pieces(), self.track.is_none() && self.labels.is_none());
-        let spec = SpaceSpec { source, metric, labels };
+        let choice = self.choice(moves);
+        let whole = choice.whole()?;
+        let by = self.solved_by.as_deref().map(|names| {
+            let (whole, metric) = choice.in_metric(whole.clone())?;
+            starts_by(&whole, metric, names)
+        });
+        let by = by.transpose()?;
+        let spec = choice.of(whole)?;
         match (&self.solved, by) {
             (None, None) => Ok(spec),
             (file, by) => self.with_starts(spec, file.as_deref(), by),
@@ -272,15 +215,4 @@ fn states(file: &Path, spec: &SpaceSpec, labels: Option<&str>) -> Result<Vec<Ori
         true => Err(bad_input!("--solved: {} has no states", file.display())),
         false => Ok(states),
     }
-}
-
-/// Returns labels that are words, such as `A;A;B;B`, as numbers. Other labels are returned as they are.
-fn numbered(labels: &str) -> Cow<'_, str> {
-    let words: Vec<&str> = labels.split([',', ';']).map(str::trim).collect();
-    if !words.iter().all(|word| word.starts_with(|c: char| c.is_ascii_alphabetic())) {
-        return labels.into();
-    }
-    let number =
-        |word: &&str| words.iter().position(|other| other == word).expect("it is one of them").to_string();
-    words.iter().map(number).collect::<Vec<_>>().join(",").into()
 }

@@ -1,18 +1,15 @@
 //! `fathom antipodes`.
 
 use crate::arguments::AntipodesArguments;
-use crate::commands::solve::{from_layers, is_at, no_neighbour, replayed};
 use crate::commands::temporary_run::{self, TemporaryRun};
-use anyhow::{Context, Result, ensure};
-use fathom_algebra::OrientedPermutation;
+use anyhow::{Context, Result};
 use fathom_command::{bad_input, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::SpaceSpec;
 use fathom_layer::LocalDisk;
 use fathom_report::text::{left, many, or_more};
-use fathom_solve::{
-    Bidirectional, Class, LayerDistances, SolveModel, SpaceWords, classes, up_to_inversion, way_to,
-};
+use fathom_solve::solutions::{scramble, solved};
+use fathom_solve::{Bidirectional, Class, LayerDistances, SolveModel, SpaceWords, classes, up_to_inversion};
 use indicatif::HumanBytes;
 use serde_json::json;
 use std::path::Path;
@@ -179,48 +176,4 @@ fn told(
         told.push(AntipodeRow { class, state: model.written_state(&state), moves });
     }
     Ok(told)
-}
-
-/// Returns a state with the given word, and its first solution. The solution is read from the layers if
-/// `kept` has all of them up to `depth`; otherwise a search from both ends finds it.
-pub(crate) fn solved(
-    model: &SolveModel,
-    words: &SpaceWords<'_>,
-    kept: Option<&mut LayerDistances<'_>>,
-    search: &mut Bidirectional<'_>,
-    word: &[u8],
-    depth: u32,
-) -> Result<(OrientedPermutation, String)> {
-    let found = match kept.filter(|kept| kept.has_all_to(depth)) {
-        Some(kept) => from_layers(kept, words, model, word, depth, 1)?,
-        None => search.solve(word, 1).context("this state cannot be solved without the layers before it")?,
-    };
-    let solution = found.solutions.first().context("a state has no solution")?;
-    // A solution solves one state for each rotation; take the state with this word.
-    let product = model.product(solution);
-    let mut solved_by = model.free().elements().iter().map(|free| product.then(free).inverse());
-    let state =
-        solved_by.find(|state| model.word(state) == word).context("the solution solves another state")?;
-    let written = replayed(model, &state, &model.product(&[]), solution)?;
-    Ok((state, written))
-}
-
-/// Returns a state with the given word, and moves that lead to it from the solved state.
-fn scramble(
-    model: &SolveModel,
-    words: &SpaceWords<'_>,
-    kept: &mut LayerDistances<'_>,
-    word: &[u8],
-    depth: u32,
-) -> Result<(OrientedPermutation, String)> {
-    ensure!(kept.has_all_to(depth), "the layers before depth {depth} were not kept");
-    let moves = way_to(model, word, depth, |word, depth| is_at(kept, words, word, depth))?;
-    let moves = moves.with_context(|| no_neighbour(depth))?;
-    let made = model
-        .carry_out(&model.product(&[]), &moves)
-        .context("a scramble contains a move that is not possible there")?;
-    let mut made = model.free().elements().iter().map(|free| made.then(free)).zip(0..);
-    let found = made.find(|(state, _)| model.word(state) == word);
-    let (state, behind) = found.context("the scramble leads to another state")?;
-    Ok((state, model.written(&moves, behind)))
 }

@@ -1,13 +1,13 @@
 //! `fathom distance`.
 
 use crate::arguments::DistanceArguments;
-use crate::commands::solve::keeps_all;
-use crate::commands::solve::states::{self, Form};
 use anyhow::{Context, Result};
 use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
+use fathom_solve::reading::{self, Form};
+use fathom_solve::solutions::keeps_all;
 use fathom_solve::{DistanceTable, LayerDistances, SolveModel, SpaceWords};
 use fathom_space::Labels;
 use rayon::prelude::*;
@@ -43,8 +43,10 @@ pub(crate) fn distance(args: &DistanceArguments) -> Result<()> {
     answer_all(args, |lines| {
         if let Some(table) = kept.table() {
             return in_parts(lines, |part| {
-                let mut finder = table.finder();
-                let mut depth_of = |word: &[u8]| words.in_space(word).and_then(|word| finder.depth_of(&word));
+                let (mut finder, mut state) = (table.finder(), Vec::new());
+                let mut depth_of = |word: &[u8]| {
+                    words.write_in_space(word, &mut state).then(|| finder.depth_of(&state)).flatten()
+                };
                 part.iter().map(|&line| reader.answer(line, |word| Ok(depth_of(word)))).collect()
             });
         }
@@ -62,7 +64,7 @@ fn of_table(args: &DistanceArguments) -> Result<()> {
     let reader = Reader { args, model: &model, labels: labels(&spec.labels), finished: None };
     answer_all(args, |lines| {
         in_parts(lines, |part| {
-            part.iter().map(|&line| reader.answer(line, |word| Ok(distances.distance(word)))).collect()
+            part.iter().map(|&line| reader.answer(line, |word| Ok(distances.distance_of_any(word)))).collect()
         })
     })
 }
@@ -179,9 +181,9 @@ impl Reader<'_> {
     fn state(&self, line: &str) -> Result<OrientedPermutation, String> {
         let Self { args, model, .. } = self;
         let form = Form { scramble: args.scramble, from_one: args.from_one, labels: self.labels.as_deref() };
-        states::state(form, line, model, model.source()).or_else(|why| match args.scramble {
+        reading::state(form, line, model, model.source()).or_else(|why| match args.scramble {
             true => Err(why),
-            false => states::moves(line, model, model.source()).map_err(|_| why),
+            false => reading::moves(line, model, model.source()).map_err(|_| why),
         })
     }
 

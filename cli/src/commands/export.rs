@@ -2,25 +2,20 @@
 
 use crate::arguments::{ExportArguments, ExportFormat};
 use anyhow::{Context, Result, ensure};
+use fathom_command::new_file::to_file;
 use fathom_command::{bad_input, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
 use fathom_report::text::many;
-use fathom_solve::layer_states::Rows;
-use fathom_solve::{LayerDistances, SolveModel, SpaceWords, classes};
+use fathom_solve::rows::Rows;
+use fathom_solve::{LayerDistances, SolveModel, SpaceWords, StateGraph, classes};
 use serde_json::json;
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
-use std::fs::Permissions;
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 
 /// The largest number of states that are exported without `--limit`.
 const MANY_STATES: u64 = 1_000_000_000;
-
-/// The largest number of states whose edges are exported.
-const MOST_NODES: u64 = 1_000_000;
 
 pub(crate) fn export(args: &ExportArguments) -> Result<()> {
     // The run is locked, because a search would delete layers while they are read.
@@ -34,7 +29,7 @@ pub(crate) fn export(args: &ExportArguments) -> Result<()> {
         )
     })?;
     let mut states = States {
-        rows: rows(&model, &run),
+        rows: Rows::new(&model, &run.manifest.spec.labels),
         words: SpaceWords::new(&model, &run.space),
         model: &model,
         run: &run,
@@ -54,45 +49,12 @@ pub(crate) fn export(args: &ExportArguments) -> Result<()> {
     }
 }
 
-/// Writes a file that appears under its name when it is whole.
-pub(crate) fn to_file(
-    path: &Path,
-    replace: bool,
-    write: impl FnOnce(&mut dyn Write) -> Result<()>,
-) -> Result<()> {
-    if path.exists() && !replace {
-        return Err(bad_input!("{} exists. Choose another name, or replace it with --force", path.display()));
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let cannot = || format!("cannot write {}", path.display());
-    let file = tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(parent);
-    let file = file.map_err(|error| bad_input!("{}: {error}", cannot()))?;
-    let mut out = BufWriter::with_capacity(1 << 20, file);
-    write(&mut out)?;
-    let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(cannot)?;
-    file.as_file().sync_all().with_context(cannot)?;
-    let named = if replace { file.persist(path) } else { file.persist_noclobber(path) };
-    named.map(drop).map_err(|error| error.error).with_context(cannot)
-}
-
 struct States<'a> {
     run: &'a RunDirectory,
     model: &'a SolveModel,
     words: SpaceWords<'a>,
     kept: LayerDistances<'a>,
     rows: Rows,
-}
-
-/// Returns the rows of an array, with the labels of the run.
-fn rows(model: &SolveModel, run: &RunDirectory) -> Rows {
-    let (pieces, labels) = (model.pieces_of_letters(), run.manifest.spec.labels.of_pieces());
-    let label = |piece: &Option<(u16, u16)>| piece.map_or(0, |(piece, _)| labels[usize::from(piece)]);
-    let turn = |piece: &Option<(u16, u16)>| piece.map_or(0, |(_, turn)| turn as u8);
-    Rows {
-        cells: model.solved().len(),
-        labels: pieces.iter().map(label).collect(),
-        turns: model.has_orientations().then(|| pieces.iter().map(turn).collect()),
-    }
 }
 
 /// Writes the states of a depth.
@@ -240,44 +202,10 @@ fn npy_header(rows: &Rows, states: u64) -> Vec<u8> {
 /// Writes the graph whose nodes are all states and whose edges are moves.
 fn edges(args: &ExportArguments, states: &mut States<'_>, out: &mut dyn Write) -> Result<()> {
     let States { run, model, words, kept, .. } = states;
-    let path = shell::path(&run.path);
-    let depths = kept.layers().len() as u32;
-    if depths == 0 || !kept.has_all_to(depths - 1) {
-        return Err(bad_input!(
-            "the edges lead through all layers, and the run in {path} did not keep them. Start a run with --keep all in another directory"
-        ));
-    }
-    let number: u64 = kept.layers().iter().map(|layer| layer.states).sum();
-    if number > MOST_NODES {
-        return Err(bad_input!(
-            "the graph of {} is too large: edges are exported for at most {}",
-            many(number, "state"),
-            many(MOST_NODES, "state")
-        ));
-    }
-    let cells = model.solved().len();
-    let mut nodes: Vec<(Vec<u8>, u32)> = Vec::new();
-    for depth in 0..depths {
-        kept.each_state(depth, words, &|words| words, &mut |batch| {
-            nodes.extend(batch.chunks_exact(cells).map(|word| (model.reduced(word), depth)));
-            Ok(true)
-        })?;
-    }
-    let numbers: HashMap<&[u8], usize> =
-        nodes.iter().enumerate().map(|(number, (word, _))| (&**word, number)).collect();
+    let graph = StateGraph::new(run, kept, words, model)?;
     let name = |mv: usize| model.written(&[mv], 0);
-    let each_edge = |found: &mut dyn FnMut(usize, usize, usize) -> io::Result<()>| -> Result<()> {
-        let mut image = vec![0; cells];
-        for (from, (word, _)) in nodes.iter().enumerate() {
-            for mv in 0..model.moves().len() {
-                if model.apply(mv, word, &mut image)
-                    && let Some(&to) = numbers.get(&*model.reduced(&image))
-                {
-                    found(from, to, mv)?;
-                }
-            }
-        }
-        Ok(())
+    let each_edge = |found: &mut dyn FnMut(usize, usize, usize) -> io::Result<()>| {
+        graph.each_edge(model, &mut |from, to, mv| Ok(found(from, to, mv)?))
     };
     let state = |word: &[u8]| model.written_state(&model.element(word));
     match args.format {
@@ -294,7 +222,7 @@ fn edges(args: &ExportArguments, states: &mut States<'_>, out: &mut dyn Write) -
                 writeln!(out, r#"<key id="{id}" for="{of}" attr.name="{id}" attr.type="{kind}"/>"#)?;
             }
             writeln!(out, r#"<graph edgedefault="directed">"#)?;
-            for (number, (word, depth)) in nodes.iter().enumerate() {
+            for (number, (word, depth)) in graph.nodes.iter().enumerate() {
                 writeln!(
                     out,
                     r#"<node id="{number}"><data key="state">{}</data><data key="distance">{depth}</data></node>"#,

@@ -2,9 +2,9 @@
 
 use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
 use crate::commands::engine_choice::Lists;
-use crate::commands::plan_search::{can_be_listed, planned, without_cosets};
 use crate::commands::run_server::is_same;
 use anyhow::{Context, Result};
+use fathom_begin::plan_search::{can_be_listed, planned, without_cosets};
 use fathom_command::activity::doing;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, RunDirectory, look};

@@ -1,9 +1,9 @@
 //! `fathom plan`.
 
 use crate::arguments::PlanArguments;
-use crate::commands::engine_choice::has_tiny_cosets;
-use crate::commands::plan_search::{planned, without_cosets};
 use anyhow::Result;
+use fathom_begin::has_tiny_cosets;
+use fathom_begin::plan_search::{planned, without_cosets};
 use fathom_command::bad_input;
 use fathom_command::exit::said_by_system;
 use fathom_command::output;

@@ -1,9 +1,8 @@
 //! `fathom report`.
 
-mod solutions;
-
 use crate::arguments::ReportArguments;
 use anyhow::{Context, Result};
+use fathom_begin::report_solutions;
 use fathom_command::{bad_input, output};
 use fathom_coordinator::cluster::journal_tables;
 use fathom_engine::directory::RunDirectory;
@@ -36,7 +35,7 @@ pub(crate) fn text_of(path: &Path, format: Format) -> Result<String> {
     let names = workers.into_iter().map(|(_, name, _)| name).collect();
     let mut report = Report::new(&run, names, format)?;
     if format.shows_states() {
-        solutions::add(&mut report, &run)?;
+        report_solutions::add(&mut report, &run)?;
     }
     report.to_text(format)
 }

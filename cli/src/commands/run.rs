@@ -2,13 +2,14 @@
 
 use crate::arguments::{HttpArguments, ResumeArguments, RunArguments, SearchArguments};
 use crate::commands::completion_hook;
-use crate::commands::engine_choice::{Lists, require_bound};
+use crate::commands::engine_choice::Lists;
 use crate::commands::new_run::{open_or_begin, require_resources};
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::Display;
 use crate::commands::result;
 use crate::commands::with_workers;
 use anyhow::Result;
+use fathom_begin::engine_choice::require_bound;
 use fathom_command::exit::Interrupted;
 use fathom_command::interrupt::{Interrupts, interrupts};
 use fathom_command::log::{self, Verbosity};

@@ -1,20 +1,20 @@
 //! `fathom solve`.
 
-pub(crate) mod states;
+mod states;
 
 use crate::arguments::SolveArguments;
 use crate::commands::temporary_run::{self, TemporaryRun};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, output, shell};
 use fathom_engine::directory::RunDirectory;
-use fathom_engine::journal::Files;
 use fathom_engine::run::SpaceSpec;
 use fathom_layer::LocalDisk;
 use fathom_report::text::{grouped, many};
+use fathom_solve::solutions::{from_layers, is_at, keeps_all, replayed};
 use fathom_solve::{
     Bidirectional, Deepening, DistanceTable, LayerDistances, Looked, SearchError, Solutions, SolveModel,
-    SpaceWords, TableOfModel, count, descend,
+    SpaceWords, TableOfModel, count,
 };
 use num_bigint::BigUint;
 use serde_json::json;
@@ -174,60 +174,6 @@ fn looked_up(
         .then(|| count(model, &word, depth, |word, left| is_at(kept, &words, word, left)))
         .transpose()?;
     Ok(Some(Found { solutions, number, method: "enumeration" }))
-}
-
-/// Returns whether a run has finished layers, and the files of all of them exist.
-pub(crate) fn keeps_all(run: &RunDirectory) -> Result<bool> {
-    let layers = run.visited()?.layers;
-    Ok(!layers.is_empty() && layers.iter().all(|layer| layer.files != Files::Removed))
-}
-
-/// Finds up to `most` shortest solutions from the layers of a run, for a state given as a word of the model.
-pub(crate) fn from_layers(
-    kept: &mut LayerDistances<'_>,
-    words: &SpaceWords<'_>,
-    model: &SolveModel,
-    word: &[u8],
-    depth: u32,
-    most: usize,
-) -> Result<Solutions> {
-    let found = descend(model, word, depth, most, |word, left| is_at(kept, words, word, left))?;
-    ensure!(!found.solutions.is_empty(), no_neighbour(depth));
-    Ok(found)
-}
-
-/// Returns whether a state, given as a word of the model, is at a depth.
-pub(crate) fn is_at(
-    kept: &mut LayerDistances<'_>,
-    words: &SpaceWords<'_>,
-    word: &[u8],
-    depth: u32,
-) -> Result<bool> {
-    words.in_space(word).map_or(Ok(false), |word| kept.is_at(&word, depth))
-}
-
-/// Returns the message for layers that contain no path from a state of this depth to the solved state.
-pub(crate) fn no_neighbour(depth: u32) -> String {
-    format!(
-        "a state of depth {depth} has no neighbour in the layer before it. Run 'fathom verify' to find the fault"
-    )
-}
-
-/// Formats a solution, after checking that it leads from a state to another.
-pub(crate) fn replayed(
-    model: &SolveModel,
-    from: &OrientedPermutation,
-    to: &OrientedPermutation,
-    solution: &[usize],
-) -> Result<String> {
-    let end = model.carry_out(from, solution);
-    let behind = end.and_then(|end| model.free_between(&model.word(&end), &model.word(to)));
-    let written = model.written(solution, behind.unwrap_or(0));
-    ensure!(
-        model.leads(from, to, solution),
-        "{written} does not lead from {from} to {to}; this is a bug in fathom"
-    );
-    Ok(written)
 }
 
 /// Formats a state for display, with tiles numbered from 0 or from 1 as the arguments say.

@@ -1,7 +1,7 @@
 //! A run that keeps all layers for one question, in a temporary directory that is removed afterwards.
 
-use crate::commands::plan_search::planned;
 use anyhow::{Error, Result};
+use fathom_begin::plan_search::planned;
 use fathom_command::scratch::Scratch;
 use fathom_command::{bad_input, machine};
 use fathom_engine::directory::RunDirectory;

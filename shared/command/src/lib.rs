@@ -1,6 +1,7 @@
 //! Code that the commands `fathom` and `fathom-worker` share and that does not depend on puzzles.
 //!
-//! Reading order: [`exit`] (errors as users see them, and exit codes), [`output`] (results),
+//! Reading order: [`exit`] (errors as users see them, and exit codes), [`output`] (results), [`new_file`]
+//! (files for users),
 //! [`terminal_line`] (the last line of a terminal), [`mod@activity`] (announces long activities), [`interrupt`]
 //! (signals), [`scratch`] (temporary directories), [`log`] (all other messages, in files that `rotation`
 //! keeps small), [`log_text`] (lines of those files, as readable text), [`shell`] (commands that are
@@ -17,6 +18,7 @@ pub mod interrupt;
 pub mod log;
 pub mod log_text;
 pub mod machine;
+pub mod new_file;
 pub mod numa;
 pub mod output;
 mod rotation;

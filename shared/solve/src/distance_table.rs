@@ -92,6 +92,20 @@ impl TableMaker {
         }
     }
 
+    /// Returns the distance that was noted for a state, given as any word of the model's pieces; `None` if there is none.
+    pub fn distance(&self, word: &[u8]) -> Option<u32> {
+        if !self.ranks.has(word) {
+            return None;
+        }
+        let rank = self.ranks.rank(word);
+        let entry = |at: u64| self.entries[at as usize].load(Ordering::Relaxed);
+        let (entry, none) = match self.bits {
+            4 => (entry(rank >> 1) >> ((rank & 1) * 4) & 15, 15),
+            _ => (entry(rank), u8::MAX),
+        };
+        (entry != none).then_some(entry.into())
+    }
+
     /// Returns the number of states whose distances were noted.
     pub fn states(&self) -> u64 {
         let of_byte = |entry: &AtomicU8| {
@@ -211,6 +225,19 @@ impl DistanceTable {
     /// # Errors
     /// If the table is of another puzzle or metric, or its labels tell apart what those of the model do not.
     pub fn for_model(&self, model: &SolveModel, spec: &SpaceSpec) -> Result<TableOfModel<'_>> {
+        Ok(TableOfModel {
+            ranks: self.ranks(model, spec)?,
+            none: self.head.none,
+            is_packed: self.head.bits == 4,
+            entries: &self.map.bytes()[self.begin..],
+        })
+    }
+
+    /// Returns the numbers of the states of a model of the same puzzle, as [`DistanceTable::for_model`] uses them.
+    ///
+    /// # Errors
+    /// As for [`DistanceTable::for_model`].
+    pub fn ranks(&self, model: &SolveModel, spec: &SpaceSpec) -> Result<StateRanks> {
         let definition = self.spec.source.definition(self.spec.metric)?;
         let moves = |definition: &Definition| -> Vec<_> {
             definition
@@ -238,13 +265,13 @@ impl DistanceTable {
         }
         let ranks = StateRanks::new(model, &definition, &self.spec.labels);
         let ranks = ranks.filter(|ranks| ranks.orbits() == self.head.orbits);
-        let ranks = ranks.context("the table numbers states in another way. Make it again")?;
-        Ok(TableOfModel {
-            ranks,
-            none: self.head.none,
-            is_packed: self.head.bits == 4,
-            entries: &self.map.bytes()[self.begin..],
-        })
+        ranks.context("the table numbers states in another way. Make it again")
+    }
+
+    /// Returns the distance of the state with a number; `None` if moves do not reach it.
+    pub fn distance(&self, rank: u64) -> Option<u32> {
+        let entries = &self.map.bytes()[self.begin..];
+        entry(entries, self.head.bits == 4, rank, self.head.none)
     }
 }
 
@@ -259,14 +286,24 @@ pub struct TableOfModel<'a> {
 }
 
 impl TableOfModel<'_> {
-    /// Returns the distance of a state; `None` if moves do not reach it.
+    /// Returns the distance of a state, given as any word of the model's pieces; `None` if moves do not reach it.
+    pub fn distance_of_any(&self, word: &[u8]) -> Option<u32> {
+        self.ranks.has(word).then(|| self.distance(word)).flatten()
+    }
+
+    /// Returns the distance of a state; `None` if moves do not reach it. Orientations must add up as
+    /// [`StateRanks::has`] requires.
     #[inline]
     pub fn distance(&self, word: &[u8]) -> Option<u32> {
-        let rank = self.ranks.rank(word);
-        let entry = match self.is_packed {
-            true => self.entries[(rank >> 1) as usize] >> ((rank & 1) * 4) & 15,
-            false => self.entries[rank as usize],
-        };
-        (entry != self.none).then_some(entry.into())
+        entry(self.entries, self.is_packed, self.ranks.rank(word), self.none)
     }
+}
+
+#[inline]
+fn entry(entries: &[u8], is_packed: bool, rank: u64, none: u8) -> Option<u32> {
+    let entry = match is_packed {
+        true => entries[(rank >> 1) as usize] >> ((rank & 1) * 4) & 15,
+        false => entries[rank as usize],
+    };
+    (entry != none).then_some(entry.into())
 }

@@ -24,49 +24,6 @@ struct Batch {
     symmetry: usize,
 }
 
-/// Rows of an array, by letter of the model.
-#[derive(Clone, Debug)]
-pub struct Rows {
-    /// The number of cells.
-    pub cells: usize,
-    /// The label of the piece.
-    pub labels: Vec<u16>,
-    /// The turn of the piece, if pieces turn.
-    pub turns: Option<Vec<u8>>,
-}
-
-impl Rows {
-    /// Returns whether all labels fit in a byte. Otherwise entries are of two bytes, the lower one first.
-    pub fn are_bytes(&self) -> bool {
-        self.labels.iter().all(|&label| label <= u8::MAX.into())
-    }
-
-    /// Returns the bytes of states that are given as words, one behind the other.
-    pub fn written(&self, words: &[u8]) -> Vec<u8> {
-        let Self { cells, labels, turns } = self;
-        let mut written = Vec::with_capacity(2 * words.len());
-        if self.are_bytes() {
-            let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
-            for word in words.chunks_exact(*cells) {
-                written.extend(word.iter().map(|&letter| labels[usize::from(letter)]));
-                if let Some(turns) = turns {
-                    written.extend(word.iter().map(|&letter| turns[usize::from(letter)]));
-                }
-            }
-            return written;
-        }
-        for word in words.chunks_exact(*cells) {
-            let labels = word.iter().map(|&letter| labels[usize::from(letter)]);
-            labels.for_each(|label| written.extend(label.to_le_bytes()));
-            if let Some(turns) = turns {
-                let turns = word.iter().map(|&letter| u16::from(turns[usize::from(letter)]));
-                turns.for_each(|turn| written.extend(turn.to_le_bytes()));
-            }
-        }
-        written
-    }
-}
-
 impl LayerDistances<'_> {
     /// Calls `found` with the states of a depth, some at a time: words of the model, one behind the other, written as
     /// `form` does, in several threads, unless that leaves nothing. The order of the states does not depend on the number of threads. Ends early if

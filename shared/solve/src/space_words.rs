@@ -33,6 +33,19 @@ impl<'s> SpaceWords<'s> {
         }
     }
 
+    /// Writes the state of the run for a word of the model to `state`. Returns false if some piece is on a cell that it
+    /// cannot reach.
+    pub fn write_in_space(&self, word: &[u8], state: &mut Vec<u8>) -> bool {
+        state.clear();
+        if let Self::Cosets(CosetWords { of_letters: Some(of_letters), tables, .. }) = self {
+            let symbols =
+                tables.iter().zip(word).map(|(&table, &letter)| of_letters[table][usize::from(letter)]);
+            state.extend(symbols.map_while(|symbol| symbol));
+            return state.len() == word.len();
+        }
+        self.in_space(word).map(|found| state.extend(found)).is_some()
+    }
+
     /// Appends the word of the model for a state of the run to `words`; `None` if the model has no letter for one of the
     /// pieces.
     pub(crate) fn add_in_model(&self, word: &[u8], words: &mut Vec<u8>) -> Option<()> {
@@ -114,6 +127,8 @@ pub struct CosetWords<'s> {
     letters: Vec<FxHashMap<(u16, u8), u8>>,
     /// By table, the letter of the model for each symbol, if the space has the cells of the puzzle.
     of_symbols: Option<Vec<[Option<u8>; 256]>>,
+    /// By table, the symbol for each letter of the model, if the space has the cells of the puzzle.
+    of_letters: Option<Vec<[Option<u8>; 256]>>,
 }
 
 impl<'s> CosetWords<'s> {
@@ -160,7 +175,14 @@ impl<'s> CosetWords<'s> {
             })
         };
         let of_symbols = (!space.is_reduced()).then(|| letters.iter().map(of_table).collect());
-        Self { space, tables, pieces, letters, of_symbols }
+        let of_table = |pieces: &FxHashMap<u8, (u16, u8)>| {
+            std::array::from_fn(|letter| {
+                let &(label, orientation) = pieces.get(&(letter as u8))?;
+                Some(symbols.letter(label as u8, orientation % symbols.seen(label as u8)))
+            })
+        };
+        let of_letters = (!space.is_reduced()).then(|| pieces.iter().map(of_table).collect());
+        Self { space, tables, pieces, letters, of_symbols, of_letters }
     }
 
     fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {

@@ -29,6 +29,8 @@ pub struct StateRanks {
     rankers: Vec<MultisetRanker>,
     /// By letter: the number of its label in the orbit, and the turn.
     letters: Vec<(u8, u16)>,
+    /// By orbit: the sum of all turns modulo the number of orientations, if it follows from the others.
+    sums: Vec<Option<u64>>,
     total: u64,
 }
 
@@ -75,7 +77,13 @@ impl StateRanks {
             orbits.push(RankedOrbit { cells, labels: known, counts, orientations, digits, size });
             rankers.push(ranker);
         }
-        Some(Self { orbits, rankers, letters, total })
+        let mut ranks = Self { orbits, rankers, letters, sums: Vec::new(), total };
+        let sum = |orbit: &RankedOrbit| {
+            let follows = orbit.orientations > 1 && orbit.digits < orbit.cells.len();
+            follows.then(|| ranks.turns(orbit, model.solved()))
+        };
+        ranks.sums = ranks.orbits.iter().map(sum).collect();
+        Some(ranks)
     }
 
     /// Returns the orbits, of which the first has the most significant part of the number.
@@ -88,7 +96,19 @@ impl StateRanks {
         self.total
     }
 
-    /// Returns the number of a state, given as a word of the model.
+    fn turns(&self, orbit: &RankedOrbit, word: &[u8]) -> u64 {
+        let turn = |&cell: &u16| u64::from(self.letters[usize::from(word[usize::from(cell)])].1);
+        orbit.cells.iter().map(turn).sum::<u64>() % u64::from(orbit.orientations)
+    }
+
+    /// Returns whether a word of the model's pieces has a number of its own: where the turns of all but one piece
+    /// determine that of the last one, it has this turn.
+    pub fn has(&self, word: &[u8]) -> bool {
+        let known = self.orbits.iter().zip(&self.sums);
+        known.into_iter().all(|(orbit, &sum)| sum.is_none_or(|sum| sum == self.turns(orbit, word)))
+    }
+
+    /// Returns the number of a state, given as a word of the model that [has](StateRanks::has) one.
     #[inline]
     pub fn rank(&self, word: &[u8]) -> u64 {
         self.orbits.iter().zip(&self.rankers).fold(0, |rank, (orbit, ranker)| {

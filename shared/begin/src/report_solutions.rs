@@ -1,10 +1,10 @@
 //! Shortest solutions of the states in a report.
 
-use crate::commands::antipodes::solved;
 use anyhow::{Context, Result};
 use fathom_command::machine;
 use fathom_engine::directory::RunDirectory;
 use fathom_report::Report;
+use fathom_solve::solutions::solved;
 use fathom_solve::{Bidirectional, SolveModel, SpaceWords};
 
 /// The maximum number of states of a space whose states are always solved. In larger spaces a bidirectional
@@ -15,7 +15,10 @@ const QUICKLY_SOLVED: u64 = 10_000_000;
 const QUICKLY_REACHED: u64 = 1_000_000;
 
 /// Adds a solution to each state in the report, if solutions can be found quickly.
-pub(super) fn add(report: &mut Report, run: &RunDirectory) -> Result<()> {
+///
+/// # Errors
+/// If a state has no solution, which contradicts the run.
+pub fn add(report: &mut Report, run: &RunDirectory) -> Result<()> {
     let Some(deepest) = report.deepest.as_mut().filter(|_| run.space.is_closed_under_inverses()) else {
         return Ok(());
     };

@@ -14,7 +14,7 @@ use num_bigint::BigUint;
 const FIRST_DEPTHS: &str = "list the states of the first depths with 'fathom run' and --max-depth";
 
 /// Returns whether a space that cannot be cut into cosets can be listed.
-pub(crate) fn can_be_listed(error: &RunError) -> bool {
+pub fn can_be_listed(error: &RunError) -> bool {
     use SpaceError::{GuardedOneWay, NotFree, TooManyLetters, Uncounted, UnknownGroup};
     match error {
         RunError::Puzzle(
@@ -36,7 +36,7 @@ pub(crate) fn can_be_listed(error: &RunError) -> bool {
 }
 
 /// Adds what is possible nevertheless to the reason why a puzzle cannot be cut into cosets.
-pub(crate) fn without_cosets(error: RunError) -> Error {
+pub fn without_cosets(error: RunError) -> Error {
     match can_be_listed(&error) {
         true => bad_input!("{error}. You can also {FIRST_DEPTHS}"),
         false => error.into(),
@@ -44,7 +44,7 @@ pub(crate) fn without_cosets(error: RunError) -> Error {
 }
 
 /// Computes a plan. A terminal shows a message if planning takes more than a second.
-pub(crate) fn planned(
+pub fn planned(
     spec: &SpaceSpec,
     space: &Space,
     plan: impl FnOnce() -> Result<Plan, PlanError>,

@@ -1,0 +1,122 @@
+//! Solutions of states of a run, from its layers or from both ends, and checked.
+
+use super::bidirectional::Bidirectional;
+use super::descent::{Solutions, descend, way_to};
+use super::layer_distances::LayerDistances;
+use super::model::SolveModel;
+use super::space_words::SpaceWords;
+use anyhow::{Context, Result, ensure};
+use fathom_algebra::OrientedPermutation;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::journal::Files;
+
+/// Returns whether a run has finished layers, and the files of all of them exist.
+///
+/// # Errors
+/// If a file is missing or damaged, or the layers contradict each other.
+pub fn keeps_all(run: &RunDirectory) -> Result<bool> {
+    let layers = run.visited()?.layers;
+    Ok(!layers.is_empty() && layers.iter().all(|layer| layer.files != Files::Removed))
+}
+
+/// Finds up to `most` shortest solutions from the layers of a run, for a state given as a word of the model.
+///
+/// # Errors
+/// If a file is missing or damaged, or the layers contradict each other.
+pub fn from_layers(
+    kept: &mut LayerDistances<'_>,
+    words: &SpaceWords<'_>,
+    model: &SolveModel,
+    word: &[u8],
+    depth: u32,
+    most: usize,
+) -> Result<Solutions> {
+    let found = descend(model, word, depth, most, |word, left| is_at(kept, words, word, left))?;
+    ensure!(!found.solutions.is_empty(), no_neighbour(depth));
+    Ok(found)
+}
+
+/// Returns whether a state, given as a word of the model, is at a depth.
+///
+/// # Errors
+/// If a file is missing or damaged, or the layers contradict each other.
+pub fn is_at(kept: &mut LayerDistances<'_>, words: &SpaceWords<'_>, word: &[u8], depth: u32) -> Result<bool> {
+    words.in_space(word).map_or(Ok(false), |word| kept.is_at(&word, depth))
+}
+
+/// Returns the message for layers that contain no path from a state of this depth to the solved state.
+pub fn no_neighbour(depth: u32) -> String {
+    format!(
+        "a state of depth {depth} has no neighbour in the layer before it. Run 'fathom verify' to find the fault"
+    )
+}
+
+/// Formats a solution, after checking that it leads from a state to another.
+///
+/// # Errors
+/// If it does not lead there.
+pub fn replayed(
+    model: &SolveModel,
+    from: &OrientedPermutation,
+    to: &OrientedPermutation,
+    solution: &[usize],
+) -> Result<String> {
+    let end = model.carry_out(from, solution);
+    let behind = end.and_then(|end| model.free_between(&model.word(&end), &model.word(to)));
+    let written = model.written(solution, behind.unwrap_or(0));
+    ensure!(
+        model.leads(from, to, solution),
+        "{written} does not lead from {from} to {to}; this is a bug in fathom"
+    );
+    Ok(written)
+}
+
+/// Returns a state with the given word, and its first solution. The solution is read from the layers if
+/// `kept` has all of them up to `depth`; otherwise a search from both ends finds it.
+///
+/// # Errors
+/// If a file is missing or damaged, or the layers contradict each other.
+pub fn solved(
+    model: &SolveModel,
+    words: &SpaceWords<'_>,
+    kept: Option<&mut LayerDistances<'_>>,
+    search: &mut Bidirectional<'_>,
+    word: &[u8],
+    depth: u32,
+) -> Result<(OrientedPermutation, String)> {
+    let found = match kept.filter(|kept| kept.has_all_to(depth)) {
+        Some(kept) => from_layers(kept, words, model, word, depth, 1)?,
+        None => search.solve(word, 1).context("this state cannot be solved without the layers before it")?,
+    };
+    let solution = found.solutions.first().context("a state has no solution")?;
+    // A solution solves one state for each rotation; take the state with this word.
+    let product = model.product(solution);
+    let mut solved_by = model.free().elements().iter().map(|free| product.then(free).inverse());
+    let state =
+        solved_by.find(|state| model.word(state) == word).context("the solution solves another state")?;
+    let written = replayed(model, &state, &model.product(&[]), solution)?;
+    Ok((state, written))
+}
+
+/// Returns a state with the given word, and moves that lead to it from the solved state.
+///
+/// # Errors
+/// If a file is missing or damaged, or the layers contradict each other.
+pub fn scramble(
+    model: &SolveModel,
+    words: &SpaceWords<'_>,
+    kept: &mut LayerDistances<'_>,
+    word: &[u8],
+    depth: u32,
+) -> Result<(OrientedPermutation, String)> {
+    ensure!(kept.has_all_to(depth), "the layers before depth {depth} were not kept");
+    let moves = way_to(model, word, depth, |word, depth| is_at(kept, words, word, depth))?;
+    let moves = moves.with_context(|| no_neighbour(depth))?;
+    let made = model
+        .carry_out(&model.product(&[]), &moves)
+        .context("a scramble contains a move that is not possible there")?;
+    let mut made = model.free().elements().iter().map(|free| made.then(free)).zip(0..);
+    let found = made.find(|(state, _)| model.word(state) == word);
+    let (state, behind) = found.context("the scramble leads to another state")?;
+    Ok((state, model.written(&moves, behind)))
+}
