@@ -9,17 +9,17 @@ use std::fmt::Write;
 const GROUPS: [(&str, &[&str], &[&str]); 5] = [
     ("Runs", &["run", "resume", "plan", "status", "top", "ls", "remove"], &["logs", "merge"]),
     ("Clusters", &["serve", "worker", "keys", "stop", "drain"], &["workers"]),
-    ("Results", &["report", "page", "verify", "audit"], &["compare"]),
+    ("Results", &["report", "page", "verify", "audit"], &["compare", "distance", "export", "table"]),
     (
         "Puzzles",
         &["puzzles", "solve", "group", "bound"],
-        &["pieces", "antipodes", "phases", "shapes", "convert"],
+        &["pieces", "antipodes", "phases", "shapes", "convert", "definition", "symmetries"],
     ),
     ("This program", &[], &["bench", "completions", "man", "help"]),
 ];
 
 /// Examples by command. `tests/tests/command_line/help.rs` parses each line.
-const EXAMPLES: [(&str, &[&str]); 33] = [
+const EXAMPLES: [(&str, &[&str]); 38] = [
     (
         "run",
         &[
@@ -83,6 +83,18 @@ const EXAMPLES: [(&str, &[&str]); 33] = [
         &["fathom shapes square1", "fathom shapes square1 170", "fathom shapes square1 --output shapes.svg"],
     ),
     ("pieces", &["fathom pieces 3x3x3", "fathom pieces docs/examples/2x2x2.toml --json"]),
+    ("definition", &["fathom definition 3x3x3 --format gap", "fathom definition docs/examples/2x2x2.tws"]),
+    ("symmetries", &["fathom symmetries 3x4", "fathom symmetries 2x2x2 --json"]),
+    ("distance", &["fathom distance runs/3x4-multi states.txt", "fathom distance 3x4.table --json"]),
+    (
+        "export",
+        &[
+            "fathom export runs/3x4-multi --depth 12",
+            "fathom export runs/3x4-multi --depth 8 --format npy --output 8.npy",
+            "fathom export runs/2x3-multi --edges --format graphml --output 2x3.graphml",
+        ],
+    ),
+    ("table", &["fathom table runs/3x4-multi --output 3x4.table"]),
     ("convert", &["fathom convert 2x2x2 \"B' R B D D\""]),
     (
         "solve",

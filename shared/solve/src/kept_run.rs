@@ -117,7 +117,11 @@ impl KeptRun {
             return Ok(());
         }
         let depths = self.kept.layers().len() as u32;
-        let Some(ranks) = StateRanks::new(&self.model, self.model.definition(), &self.run.manifest.spec.labels) else { return Ok(()) };
+        let Some(ranks) =
+            StateRanks::new(&self.model, self.model.definition(), &self.run.manifest.spec.labels)
+        else {
+            return Ok(());
+        };
         if depths == 0 || TableMaker::bytes(&ranks, depths - 1) > self.memory_bytes / 2 {
             return Ok(());
         }
