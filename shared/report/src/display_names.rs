@@ -218,6 +218,11 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<DisplayNames> {
                     positions("the centers of the 4 X 4 X 4 Rubik cube in space"),
                     layer.into(),
                 ),
+                "5x5x5-centers" => (
+                    "The centers of the 5 × 5 × 5 cube".into(),
+                    positions("the centers of the 5 X 5 X 5 Rubik cube in space"),
+                    layer.into(),
+                ),
                 cuboid if cuboid != "2x2x2" && cuboid != "3x3x3" && is_cuboid(cuboid) => (
                     format!("The {} cuboid", cuboid.replace('x', " × ")),
                     positions(&format!("the {} cuboid", cuboid.replace('x', " X "))),
