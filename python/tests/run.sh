@@ -6,4 +6,7 @@ environment="$(mktemp -d)"
 trap 'rm -rf "$environment"' EXIT
 python3 -m venv "$environment"
 "$environment/bin/pip" install --quiet --disable-pip-version-check ".[test]"
-"$environment/bin/pytest" -q tests
+# From elsewhere, so that the package is the installed one.
+tests="$PWD/tests"
+cd "$environment"
+bin/pytest -q "$tests"
