@@ -24,7 +24,7 @@ const SINGLE: [&str; 9] = [
     "digest",
 ];
 /// Fields that say which space it is. If one of them differs, no others are compared.
-const SPACE: [&str; 3] = ["space", "metric", "labels"];
+const SPACE: [&str; 4] = ["space", "metric", "labels", "inverse_closed"];
 /// Fields with a number for each depth.
 const BY_DEPTH: [&str; 3] = ["counts", "classes", "classes_with_inverse"];
 
