@@ -161,7 +161,8 @@ fn audit_finds_forged_lists() {
             states.sort_unstable();
         });
     };
-    let forgeries: [(&str, &dyn Fn(&Run), &str); 3] = [
+    type Forgery<'a> = (&'a str, &'a dyn Fn(&Run), &'a str);
+    let forgeries: [Forgery<'_>; 3] = [
         ("lacks", &lacks, "but no layer has it"),
         ("deeper", &deeper, "at depth"),
         ("foreign", &foreign, "but no layer has it"),
