@@ -89,8 +89,8 @@ class Solution:
     """The number of moves of each solution."""
     solutions: list[str]
     """Solutions, in the order of the puzzle's moves."""
-    more: bool
-    """Whether there are more."""
+    more: bool | None
+    """Whether there are more; `None` with tables, which end the search at the first solution."""
     count: int | None
     """The number of all shortest solutions, if it was asked for."""
     state: str

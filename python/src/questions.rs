@@ -10,12 +10,15 @@ use fathom_engine::estimate::Estimate;
 use fathom_engine::run::Lookback;
 use fathom_solve::reading::{Form, state as read};
 use fathom_solve::solutions::replayed;
-use fathom_solve::{Bidirectional, Deepening, DistanceTable, SearchError, SolveModel, TableOfModel};
+use fathom_solve::{Bidirectional, Deepening, DistanceTable, SearchError, Solutions, SolveModel, TableOfModel};
 use fathom_space::Plan;
 use pyo3::prelude::*;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The method of a search with tables.
+const TABLES: &str = "tables";
 
 /// How a state is solved.
 #[derive(FromPyObject)]
@@ -76,7 +79,12 @@ pub(crate) fn solve(
                 tables.iter().map(|table| table.for_model(&model, &spec)).collect::<Result<_>>()?;
             let deepening = Deepening::new(&model, &tables);
             let found = deepening.solve(&model.word(&from), &mut |_| !stop.load(Ordering::Relaxed));
-            (found.ok_or_else(|| unreachable("a table does not contain it"))?, "tables")
+            let found = match found {
+                None if stop.load(Ordering::Relaxed) => bail!("interrupted"),
+                None => return Err(unreachable("a table does not contain it")),
+                Some(found) => found,
+            };
+            (Solutions { distance: found.len() as u32, solutions: vec![found], more: false }, TABLES)
         };
         let solved = model.product(&[]);
         let written = |solution: &Vec<usize>| replayed(&model, &from, &solved, solution);
@@ -87,7 +95,7 @@ pub(crate) fn solve(
             "state": model.written_state(&from),
             "distance": found.distance,
             "solutions": solutions,
-            "more": found.more,
+            "more": (method != TABLES).then_some(found.more),
             "count": number.map(|number| number.to_string()),
             "method": method,
             "notes": spec.notes(!one_way),

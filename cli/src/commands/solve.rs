@@ -61,6 +61,9 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
     print(args, &model, &ends, &found, &spec.notes(!one_way))
 }
 
+/// The method of a search with tables.
+const TABLES: &str = "tables";
+
 /// The answer.
 struct Found {
     solutions: Solutions,
@@ -149,12 +152,14 @@ fn by_tables(
         args.table.iter().map(|path| DistanceTable::open(path)).collect::<Result<_>>()?;
     let tables: Vec<TableOfModel<'_>> =
         tables.iter().map(|table| table.for_model(model, spec)).collect::<Result<_>>()?;
-    let solutions = Deepening::new(model, &tables).solve(&model.word(state), &mut |moves| {
+    let solution = Deepening::new(model, &tables).solve(&model.word(state), &mut |moves| {
         output::remark(&format!("no solution has {} or fewer", many(moves.into(), "move")));
         true
     });
-    let solutions = solutions.ok_or_else(|| ends.unreachable(model, "a table does not contain it"))?;
-    Ok(Found { solutions, number: None, method: "tables" })
+    let solution = solution.ok_or_else(|| ends.unreachable(model, "a table does not contain it"))?;
+    // The search ends at the first solution, so whether there are more is not known.
+    let solutions = Solutions { distance: solution.len() as u32, solutions: vec![solution], more: false };
+    Ok(Found { solutions, number: None, method: TABLES })
 }
 
 /// Finds the solutions of a state from the layers of a run; `None` if they do not contain the state.
@@ -210,7 +215,7 @@ fn print(
             "state": written_state(args, model, &ends.from),
             "distance": distance,
             "solutions": solutions,
-            "more": more,
+            "more": (*method != TABLES).then_some(more),
             "method": method,
             "notes": notes,
         });

@@ -1,11 +1,13 @@
 //! Iterative deepening (R. E. Korf, *Depth-first iterative-deepening*, Artificial Intelligence 27 (1985)) with tables
 //! of lower bounds: the largest one counts.
 
-use super::descent::Solutions;
 use super::distance_table::TableOfModel;
 use super::model::SolveModel;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Searches of at most this many moves are over in so short a time that they need not look whether others have ended.
+const OFTEN_ENOUGH: u32 = 6;
 
 /// A search for solutions.
 #[derive(Debug)]
@@ -37,13 +39,13 @@ impl<'a> Deepening<'a> {
         self.tables.iter().try_fold(0, |most, table| Some(table.distance(word)?.max(most)))
     }
 
-    /// Returns the distance of a state, and a shortest solution: the first one in the order of moves. `None` if a table
-    /// says that there is none, or `goes_on` returns false; it is called with each number of moves that solves nothing.
-    pub fn solve(&self, word: &[u8], goes_on: &mut dyn FnMut(u32) -> bool) -> Option<Solutions> {
+    /// Returns a shortest solution of a state: the first one in the order of moves. `None` if a table says that there is
+    /// none, or `goes_on` returns false; it is called with each number of moves that solves nothing.
+    pub fn solve(&self, word: &[u8], goes_on: &mut dyn FnMut(u32) -> bool) -> Option<Vec<usize>> {
         let mut most = self.bound(word)?;
         loop {
             if let Some(solution) = self.within(word, most) {
-                return Some(Solutions { distance: most, solutions: vec![solution], more: true });
+                return Some(solution);
             }
             if !goes_on(most) {
                 return None;
@@ -73,14 +75,15 @@ impl<'a> Deepening<'a> {
             }
             begun = next;
         }
-        let found = AtomicBool::new(false);
-        let solved = begun.into_par_iter().map(|(mut way, word)| {
+        // The first of the beginnings that is known to lead to a solution: what is behind it is not searched.
+        let first = AtomicUsize::new(usize::MAX);
+        let solved = begun.into_par_iter().enumerate().map(|(number, (mut way, word))| {
             let left = most - way.len() as u32;
             let mut words = vec![vec![0; word.len()]; left as usize];
-            let is_solved =
-                !found.load(Ordering::Relaxed) && self.deepen(&word, left, &mut way, &mut words, &found);
+            let is_over = || first.load(Ordering::Relaxed) < number;
+            let is_solved = !is_over() && self.deepen(&word, left, &mut way, &mut words, &is_over);
             if is_solved {
-                found.store(true, Ordering::Relaxed);
+                first.fetch_min(number, Ordering::Relaxed);
             }
             is_solved.then_some(way)
         });
@@ -102,16 +105,16 @@ impl<'a> Deepening<'a> {
         left: u32,
         way: &mut Vec<usize>,
         words: &mut [Vec<u8>],
-        found: &AtomicBool,
+        is_over: &dyn Fn() -> bool,
     ) -> bool {
         let Some((image, words)) = words.split_first_mut() else { return self.is_solved(word) };
         for mv in self.after(way.last().copied()) {
             if self.model.apply(mv, word, image) && self.bound(image).is_some_and(|bound| bound < left) {
-                if left > 6 && found.load(Ordering::Relaxed) {
+                if left > OFTEN_ENOUGH && is_over() {
                     return false;
                 }
                 way.push(mv);
-                if self.deepen(image, left - 1, way, words, found) {
+                if self.deepen(image, left - 1, way, words, is_over) {
                     return true;
                 }
                 way.pop();

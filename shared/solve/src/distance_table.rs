@@ -1,7 +1,9 @@
 //! Files with the distance of every state by its number ([`StateRanks`]): `fathom table` writes them, and `solve`,
 //! `distance` and programs of others read them. docs/tables.md describes the file.
 
+use super::layer_distances::LayerDistances;
 use super::model::SolveModel;
+use super::space_words::SpaceWords;
 use super::state_ranks::{RankedOrbit, StateRanks};
 use anyhow::{Context, Result, ensure};
 use fathom_command::bad_input;
@@ -76,8 +78,29 @@ impl TableMaker {
         ranks.total().div_ceil(if largest < 15 { 2 } else { 1 })
     }
 
+    /// Notes the distances of all states of these layers, whose files must exist.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged.
+    pub(crate) fn add_layers(
+        &self,
+        kept: &mut LayerDistances<'_>,
+        words: &SpaceWords<'_>,
+        cells: usize,
+        depths: impl IntoIterator<Item = u32>,
+    ) -> Result<()> {
+        for depth in depths {
+            let note = |words: Vec<u8>| {
+                self.add(&words, cells, depth);
+                Vec::new()
+            };
+            kept.each_state(depth, words, &note, &mut |_| Ok(true))?;
+        }
+        Ok(())
+    }
+
     /// Notes the distance of states, given as words of the model, one behind the other. No state may be noted twice.
-    pub fn add(&self, words: &[u8], cells: usize, distance: u32) {
+    fn add(&self, words: &[u8], cells: usize, distance: u32) {
         for word in words.chunks_exact(cells) {
             let rank = self.ranks.rank(word);
             match self.bits {
@@ -97,13 +120,8 @@ impl TableMaker {
         if !self.ranks.has(word) {
             return None;
         }
-        let rank = self.ranks.rank(word);
-        let entry = |at: u64| self.entries[at as usize].load(Ordering::Relaxed);
-        let (entry, none) = match self.bits {
-            4 => (entry(rank >> 1) >> ((rank & 1) * 4) & 15, 15),
-            _ => (entry(rank), u8::MAX),
-        };
-        (entry != none).then_some(entry.into())
+        let byte = |at: usize| self.entries[at].load(Ordering::Relaxed);
+        entry(byte, self.bits == 4, self.ranks.rank(word), none(self.bits))
     }
 
     /// Returns the number of states whose distances were noted.
@@ -134,7 +152,7 @@ impl TableMaker {
             orbits: self.ranks.orbits().to_vec(),
             entries: self.ranks.total(),
             bits: self.bits,
-            none: if self.bits == 4 { 15 } else { 255 },
+            none: none(self.bits),
             states,
             largest,
             digest,
@@ -180,7 +198,7 @@ impl DistanceTable {
         let is_whole = bytes.len() >= PREFIX && bytes[..8] == MAGIC;
         if !is_whole {
             return Err(bad_input!(
-                "{shown} is no table of distances. Make one with 'fathom table RUN -o FILE'"
+                "{shown} is not a table of distances. Make one with 'fathom table RUN -o FILE'"
             ));
         }
         let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
@@ -223,7 +241,7 @@ impl DistanceTable {
     /// Returns what looks up the states of a model of the same puzzle, whose labels may be finer.
     ///
     /// # Errors
-    /// If the table is of another puzzle or metric, or its labels tell apart what those of the model do not.
+    /// If the table is of another puzzle or metric, or distinguishes pieces that look alike in the model.
     pub fn for_model(&self, model: &SolveModel, spec: &SpaceSpec) -> Result<TableOfModel<'_>> {
         Ok(TableOfModel {
             ranks: self.ranks(model, spec)?,
@@ -239,17 +257,19 @@ impl DistanceTable {
     /// As for [`DistanceTable::for_model`].
     pub fn ranks(&self, model: &SolveModel, spec: &SpaceSpec) -> Result<StateRanks> {
         let definition = self.spec.source.definition(self.spec.metric)?;
-        let moves = |definition: &Definition| -> Vec<_> {
-            definition
-                .moves()
-                .iter()
-                .map(|mv| (mv.name.clone(), mv.action.clone(), mv.guard.clone()))
-                .collect()
+        let rules = |of: &Definition| {
+            (of.moves().to_vec(), of.free().to_vec(), of.always().to_vec(), of.never().to_vec())
         };
-        if moves(&definition) != moves(model.definition()) || self.spec.metric != spec.metric {
+        if rules(&definition) != rules(model.definition()) || self.spec.metric != spec.metric {
             return Err(bad_input!(
                 "the table is of {}, not of {spec}: make one of the same puzzle in the same metric, with the same moves",
                 self.spec
+            ));
+        }
+        // Where the group does not say which states moves reach, bounds would rise without end for the others.
+        if self.spec != *spec && !model.is_group() {
+            return Err(bad_input!(
+                "pieces of {spec} look alike, or its moves have guards, and the table has other labels: make one with the same labels"
             ));
         }
         let seen = |definition: &Definition, piece: usize| definition.solved()[piece].seen;
@@ -259,7 +279,7 @@ impl DistanceTable {
             let hides = !seen(model.definition(), piece).is_multiple_of(seen(&definition, piece));
             if hides || *coarser.entry(fine).or_insert(coarse) != coarse {
                 return Err(bad_input!(
-                    "the table tells pieces or orientations apart that look alike in {spec}"
+                    "the table distinguishes pieces or orientations that look alike in {spec}"
                 ));
             }
         }
@@ -271,7 +291,7 @@ impl DistanceTable {
     /// Returns the distance of the state with a number; `None` if moves do not reach it.
     pub fn distance(&self, rank: u64) -> Option<u32> {
         let entries = &self.map.bytes()[self.begin..];
-        entry(entries, self.head.bits == 4, rank, self.head.none)
+        entry(|at| entries[at], self.head.bits == 4, rank, self.head.none)
     }
 }
 
@@ -295,15 +315,21 @@ impl TableOfModel<'_> {
     /// [`StateRanks::has`] requires.
     #[inline]
     pub fn distance(&self, word: &[u8]) -> Option<u32> {
-        entry(self.entries, self.is_packed, self.ranks.rank(word), self.none)
+        entry(|at| self.entries[at], self.is_packed, self.ranks.rank(word), self.none)
     }
 }
 
+/// Returns the entry of a number that is no state, for entries of 4 or 8 bits.
+fn none(bits: u8) -> u8 {
+    if bits == 4 { 15 } else { u8::MAX }
+}
+
+/// Returns the distance at a number, from the bytes of a table.
 #[inline]
-fn entry(entries: &[u8], is_packed: bool, rank: u64, none: u8) -> Option<u32> {
+fn entry(byte: impl Fn(usize) -> u8, is_packed: bool, rank: u64, none: u8) -> Option<u32> {
     let entry = match is_packed {
-        true => entries[(rank >> 1) as usize] >> ((rank & 1) * 4) & 15,
-        false => entries[rank as usize],
+        true => byte((rank >> 1) as usize) >> ((rank & 1) * 4) & 15,
+        false => byte(rank as usize),
     };
     (entry != none).then_some(entry.into())
 }

@@ -128,13 +128,8 @@ impl KeptRun {
         let Some(maker) = TableMaker::new(ranks, depths - 1) else { return Ok(()) };
         let words = SpaceWords::new(&self.model, &self.run.space);
         let cells = self.model.solved().len();
-        for depth in (0..depths).filter(|&depth| self.kept.has(depth)).collect::<Vec<_>>() {
-            let note = |words: Vec<u8>| {
-                maker.add(&words, cells, depth);
-                Vec::new()
-            };
-            self.kept.each_state(depth, &words, &note, &mut |_| Ok(true))?;
-        }
+        let kept: Vec<u32> = (0..depths).filter(|&depth| self.kept.has(depth)).collect();
+        maker.add_layers(&mut self.kept, &words, cells, kept)?;
         self.ranked = Some(maker);
         Ok(())
     }

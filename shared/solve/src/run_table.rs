@@ -70,13 +70,7 @@ impl RunTable {
         let words = SpaceWords::new(&model, &run.space);
         let cells = model.solved().len();
         let states: u64 = kept.layers().iter().map(|layer| layer.states).sum();
-        for depth in 0..=largest {
-            let note = |words: Vec<u8>| {
-                maker.add(&words, cells, depth);
-                Vec::new()
-            };
-            kept.each_state(depth, &words, &note, &mut |_| Ok(true))?;
-        }
+        maker.add_layers(&mut kept, &words, cells, 0..=largest)?;
         ensure!(
             maker.states() == states,
             "the layers have {} different states, but run.db has {states}. Run 'fathom verify' to find the fault",

@@ -247,12 +247,31 @@ fn tables_lead_to_shortest_solutions() {
         let solved = |options: &[&str]| {
             let solve = [&["solve", "3x3", &state, "--json", "-q"], options].concat();
             let output = fathom().args(&solve).current_dir(at).output().unwrap();
-            (output.status.code() == Some(0)).then(|| json(&output)["distance"].clone())
+            (output.status.code() == Some(0)).then(|| json(&output))
         };
-        assert_eq!(solved(&["--table", "a.table", "--table", "b.table"]), solved(&[]), "{state}");
+        let (by_tables, by_search) = (solved(&["--table", "a.table", "--table", "b.table"]), solved(&[]));
+        for field in ["distance", "solutions"] {
+            let of = |found: &Option<Value>| found.as_ref().map(|found| found[field].clone());
+            assert_eq!(of(&by_tables), of(&by_search), "{state}");
+        }
+        assert!(by_tables.is_none_or(|found| found["more"].is_null()));
     }
     let other = refused(&["solve", "3x4", "V1", "--scramble", "--table", "a.table"], at);
     assert!(other.contains("the table is of 3x3"), "{other}");
+    // Where pieces look alike, the group does not say which states moves reach: a table of all that is seen does.
+    printed(&["run", "necklace:8,3", "--keep", "all", "-q", "--dir", "beads"], at);
+    printed(&["table", "beads", "-o", "beads.table"], at);
+    let solved = |options: &[&str]| {
+        let solve =
+            [&["solve", "necklace:8,3", "L L X R X L L X", "--scramble", "--json", "-q"], options].concat();
+        json(&fathom().args(&solve).current_dir(at).output().unwrap())
+    };
+    assert_eq!(solved(&["--table", "beads.table"])["solutions"], solved(&[])["solutions"]);
+    let no = refused(
+        &["solve", "3x3", "--labels", "0,1,2,3,4,5,6,7,7", "V1", "--scramble", "--table", "a.table"],
+        at,
+    );
+    assert!(no.contains("other labels"), "{no}");
     let mut damaged = fs::read(at.join("a.table")).unwrap();
     *damaged.last_mut().unwrap() ^= 1;
     fs::write(at.join("a.table"), damaged).unwrap();
