@@ -90,19 +90,20 @@ fn layer(args: &ExportArguments, states: &mut States<'_>, depth: u32, out: &mut 
             many(there, "state")
         ));
     }
-    let drawn = args.sample.map(|number| Drawn::new(number.min(there), there, args.seed));
+    let mut drawn = args.sample.map(|number| Drawn::new(number.min(there), there, args.seed));
     let all =
         drawn.as_ref().map_or(there, |drawn| drawn.numbers.len() as u64).min(args.limit.unwrap_or(u64::MAX));
     let cells = model.solved().len();
-    if args.format == ExportFormat::Npy {
+    let is_array = args.format == ExportFormat::Npy;
+    if is_array {
         out.write_all(&npy_header(rows, all))?;
     }
-    let is_array = args.format == ExportFormat::Npy;
+    let elements = model.elements();
+    let written = |word: &[u8]| model.written_state(&elements.of(word));
     let form = |words: Vec<u8>| if is_array { rows.written(&words) } else { words };
     // The bytes of a state.
     let of_state = form(model.solved().to_vec()).len();
     let mut left = all;
-    let mut drawn = drawn;
     let mut write = |batch: &[u8]| -> Result<bool> {
         let batch = drawn.as_mut().map_or(batch.into(), |drawn| Cow::from(drawn.of(batch, of_state)));
         let here = left.min((batch.len() / of_state) as u64);
@@ -111,12 +112,12 @@ fn layer(args: &ExportArguments, states: &mut States<'_>, depth: u32, out: &mut 
             ExportFormat::Npy => out.write_all(batch)?,
             ExportFormat::Text => {
                 for word in batch.chunks_exact(cells) {
-                    writeln!(out, "{}", model.written_state(&model.element(word)))?;
+                    writeln!(out, "{}", written(word))?;
                 }
             }
             ExportFormat::Jsonl => {
                 for word in batch.chunks_exact(cells) {
-                    writeln!(out, "{}", json(model, rows, word, depth))?;
+                    writeln!(out, "{}", json(written(word), rows, word, depth))?;
                 }
             }
             ExportFormat::Graphml => return Err(bad_input!("graphml is for --edges")),
@@ -136,10 +137,10 @@ fn layer(args: &ExportArguments, states: &mut States<'_>, depth: u32, out: &mut 
     Ok(())
 }
 
-fn json(model: &SolveModel, rows: &Rows, word: &[u8], depth: u32) -> serde_json::Value {
+/// Returns a state, which is also given as text, as an object.
+fn json(state: String, rows: &Rows, word: &[u8], depth: u32) -> serde_json::Value {
     let labels: Vec<u16> = word.iter().map(|&letter| rows.labels[usize::from(letter)]).collect();
-    let mut json =
-        json!({ "state": model.written_state(&model.element(word)), "distance": depth, "labels": labels });
+    let mut json = json!({ "state": state, "distance": depth, "labels": labels });
     if let Some(turns) = &rows.turns {
         json["orientations"] = word.iter().map(|&letter| turns[usize::from(letter)]).collect();
     }
@@ -207,7 +208,8 @@ fn edges(args: &ExportArguments, states: &mut States<'_>, out: &mut dyn Write) -
     let each_edge = |found: &mut dyn FnMut(usize, usize, usize) -> io::Result<()>| {
         graph.each_edge(model, &mut |from, to, mv| Ok(found(from, to, mv)?))
     };
-    let state = |word: &[u8]| model.written_state(&model.element(word));
+    let elements = model.elements();
+    let state = |word: &[u8]| model.written_state(&elements.of(word));
     match args.format {
         ExportFormat::Text => each_edge(&mut |from, to, mv| writeln!(out, "{from} {to} {}", name(mv))),
         ExportFormat::Jsonl => each_edge(&mut |from, to, mv| {

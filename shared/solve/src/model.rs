@@ -41,6 +41,38 @@ pub struct SolveModel {
     words_of: Vec<WordMap>,
 }
 
+/// Makes elements that lead from the solved state to the states of words, one after another.
+#[derive(Clone, Debug)]
+pub struct Elements {
+    /// By letter: the label of the piece, and its turn.
+    letters: Vec<Option<(u16, u16)>>,
+    /// By label: the pieces, the first one last.
+    alike: Vec<Vec<usize>>,
+    orientation_counts: Vec<u16>,
+}
+
+impl Elements {
+    /// Returns an element that leads to a state with this word. Of pieces that look alike, those with smaller numbers are
+    /// on the first cells.
+    ///
+    /// # Panics
+    /// If `word` is not a word of the puzzle's pieces.
+    pub fn of(&self, word: &[u8]) -> OrientedPermutation {
+        let mut left: Vec<&[usize]> = self.alike.iter().map(Vec::as_slice).collect();
+        let (mut images, mut turns) = (vec![0; word.len()], vec![0; word.len()]);
+        for (cell, &letter) in word.iter().enumerate() {
+            let (label, turn) = self.letters[usize::from(letter)].expect("a piece has the letter");
+            let of_label = &mut left[usize::from(label)];
+            let (&piece, others) = of_label.split_last().expect("a piece is left");
+            *of_label = others;
+            (images[piece], turns[piece]) = (cell, turn);
+        }
+        let cells = Permutation::from_fn(word.len(), |piece| images[piece]);
+        OrientedPermutation::new(cells, turns, &*self.orientation_counts)
+            .expect("pieces are on cells of their orbits")
+    }
+}
+
 /// Why states of a puzzle cannot be solved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
@@ -160,29 +192,18 @@ impl SolveModel {
         pieces
     }
 
-    /// Returns an element that leads from the solved state to a state with this word. Of pieces that look alike, it takes
-    /// those with smaller numbers first.
-    ///
-    /// # Panics
-    /// If `word` is not a word of the puzzle's pieces.
-    pub fn element(&self, word: &[u8]) -> OrientedPermutation {
-        let (counts, cells) = (self.definition.orientation_counts(), self.definition.cells());
-        let mut unused: HashMap<u16, std::collections::VecDeque<usize>> = HashMap::new();
-        for piece in 0..cells {
-            let label = self.definition.solved()[piece].label;
-            unused.entry(label).or_default().push_back(piece);
+    /// Returns what makes elements of words.
+    pub fn elements(&self) -> Elements {
+        let label = |piece: usize| self.definition.solved()[piece].label;
+        let cells = self.definition.cells();
+        let mut alike = vec![Vec::new(); cells];
+        (0..cells).rev().for_each(|piece| alike[usize::from(label(piece))].push(piece));
+        let of_letter = |piece: Option<(u16, u16)>| piece.map(|(piece, turn)| (label(piece.into()), turn));
+        Elements {
+            letters: self.pieces_of_letters().into_iter().map(of_letter).collect(),
+            alike,
+            orientation_counts: self.definition.orientation_counts(),
         }
-        let of_letters = self.pieces_of_letters();
-        let (mut images, mut turns) = (vec![0; cells], vec![0; cells]);
-        for (cell, &letter) in word.iter().enumerate() {
-            let (like, turn) = of_letters[usize::from(letter)].expect("a piece has the letter");
-            let label = self.definition.solved()[usize::from(like)].label;
-            let piece =
-                unused.get_mut(&label).and_then(|pieces| pieces.pop_front()).expect("a piece is left");
-            (images[piece], turns[piece]) = (cell, turn);
-        }
-        OrientedPermutation::new(Permutation::from_fn(cells, |piece| images[piece]), turns, counts)
-            .expect("pieces are on cells of their orbits")
     }
 
     /// Returns the metric.
