@@ -110,7 +110,7 @@ impl Outline {
         Ok(outline)
     }
 
-    /// Returns whether the run is by cosets, of which the search tells how many are done.
+    /// Returns whether the run is by cosets. The search then reports how many cosets are done.
     pub fn is_by_cosets(&self) -> bool {
         self.forecast.is_some()
     }

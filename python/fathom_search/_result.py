@@ -40,7 +40,7 @@ class Edges(NamedTuple):
 
 
 class Result:
-    """The result of a run, as it was when it was opened.
+    """The result of a run at the time when the run was opened.
 
     Methods that read layers raise ``ValueError`` if the run did not keep them, and ``RuntimeError`` if a file is
     damaged. Threads may call them at the same time.

@@ -1,9 +1,9 @@
 //! An audit: checks the layers of a run against properties that every distance must satisfy, with code that
 //! shares no kernel, no numbering of cosets and no transform with the search.
 //!
-//! Module `plain_states` has states as plain words, and applies moves to them one by one. Module `kept_layers` has
-//! what is read of layers, and modules `coset_files` and `list_files` look up in the files of the two engines which
-//! layers have a state. Module `distance_laws` has the properties of a state and its neighbours. Random states of a
+//! Module `plain_states` has states as plain words, and applies moves to them one by one. Module `kept_layers` is the
+//! interface to the layers of a run; `coset_files` and `list_files` implement it, and find the layers that contain a
+//! state in the files of the two engines. Module `distance_laws` has the properties of a state and its neighbours. Random states of a
 //! layer are drawn from its files, a random symmetry is applied to each, and from then on they are plain words;
 //! module `exhaustive` takes every state. Module `spot_checks` does the same with a few states while a search
 //! continues, and module `first_depths` counts the states of the first depths. Random states at large

@@ -31,7 +31,7 @@ pub fn word(tiles: &[u8], space: &Space) -> Result<Vec<u8>, String> {
     tiles::check(&tiles, space.piece_labels().pieces())?;
     let labels = space.piece_labels().of_pieces();
     let pieces: Vec<(u16, u8)> = tiles.iter().map(|&tile| (labels[tile], 0)).collect();
-    Ok(space.word_of_pieces(&pieces))
+    space.word_of_pieces(&pieces).ok_or_else(|| "no moves lead to this state".into())
 }
 
 /// The largest number of tiles for which a packed state has one byte per tile.

@@ -188,7 +188,7 @@ impl<'s> CosetWords<'s> {
     fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {
         let tables = self.tables.iter().map(|&table| &self.pieces[table]);
         let pieces = tables.zip(word).map(|(pieces, letter)| pieces.get(letter).copied());
-        Some(self.space.word_of_pieces(&pieces.collect::<Option<Vec<_>>>()?))
+        self.space.word_of_pieces(&pieces.collect::<Option<Vec<_>>>()?)
     }
 
     fn in_model(&self, word: &[u8]) -> Option<Vec<u8>> {

@@ -35,9 +35,9 @@ pub struct StateRanks {
 }
 
 impl StateRanks {
-    /// Numbers the states of a puzzle, given by its definition, of which only `labels` are told apart. `model` is the model
-    /// of words of the same puzzle, perhaps with finer labels, and with orientations that `definition` ignores. Returns
-    /// `None` if there are 2^63 numbers or more.
+    /// Numbers the states of a puzzle whose pieces have these labels. `definition` says which orientations are
+    /// distinguished. `model` is a model of the same puzzle; it may distinguish more pieces and orientations, and its words
+    /// are the ones that are numbered. Returns `None` if there are 2^63 numbers or more.
     pub fn new(model: &SolveModel, definition: &Definition, labels: &Labels) -> Option<Self> {
         let of_pieces = labels.of_pieces();
         let mut letters = vec![(0, 0); model.pieces_of_letters().len()];

@@ -62,8 +62,9 @@ pub(crate) struct Problem {
 /// Maps states of one puzzle to those of another, and back. A state is given as the contents of each cell.
 pub(crate) trait StateMap: fmt::Debug + Send + Sync {
     /// Returns the state of the reduced puzzle for a state of the puzzle. With free moves it is one of
-    /// several. The pieces of the state must be those of the puzzle.
-    fn lower(&self, state: &[Placed]) -> Vec<Placed>;
+    /// several. The pieces of the state must be those of the puzzle. `None` if the reduced puzzle has no such state,
+    /// because pieces that moves keep together are apart.
+    fn lower(&self, state: &[Placed]) -> Option<Vec<Placed>>;
 
     /// Returns the state of the puzzle for a state of the reduced one; `None` if there is none.
     fn lift(&self, state: &[Placed]) -> Option<Vec<Placed>>;
@@ -126,9 +127,9 @@ impl Chain {
         self.base.as_deref()
     }
 
-    /// Returns the state of the last puzzle for a state of the first.
-    pub(crate) fn lower(&self, state: &[Placed]) -> Vec<Placed> {
-        self.steps.iter().fold(state.to_vec(), |state, (_, map)| map.lower(&state))
+    /// Returns the state of the last puzzle for a state of the first; `None` if there is none.
+    pub(crate) fn lower(&self, state: &[Placed]) -> Option<Vec<Placed>> {
+        self.steps.iter().try_fold(state.to_vec(), |state, (_, map)| map.lower(&state))
     }
 
     /// Returns the state of the first puzzle for a state of the last; `None` if there is none.

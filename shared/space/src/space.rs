@@ -399,7 +399,7 @@ impl Space {
         })
     }
 
-    /// Returns whether the cells of words are not those of the puzzle as it was given.
+    /// Returns whether a reduction has replaced the cells of the given puzzle by others.
     pub fn is_reduced(&self) -> bool {
         !self.chain.records().is_empty()
     }

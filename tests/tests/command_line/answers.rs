@@ -1,7 +1,7 @@
 //! What leaves a run as data: `distance`, `export` and `table`, against a plain search.
 
 use fathom_engine::run::SpaceSpec;
-use fathom_puzzle::PuzzleSpec;
+use fathom_puzzle::{Metric, PuzzleSpec};
 use fathom_space::Labels;
 use fathom_tests::{fathom, json, tempdir, texts};
 use serde_json::Value;
@@ -111,6 +111,61 @@ fn states_and_distances_match_a_plain_search() {
             }
             let limited = printed(&["export", "run", "--depth", &depth_text, "--limit", "1"], at);
             assert_eq!(limited.lines().next(), text.lines().next());
+        }
+    }
+}
+
+/// Every arrangement of the pieces has its distance, or none: stickers that pieces keep together, and a group that few
+/// pieces determine (PSL(2, 5) on six points).
+#[test]
+fn arrangements_out_of_reach_have_no_distance() {
+    let directory = tempdir().unwrap();
+    let at = directory.path();
+    let stickers = "A = \"(1,2,3)\"\nB = \"(1,4)(2,5)(3,6)\"\n[solved]\nlabels = [0, 1, 1, 0, 1, 1]\n";
+    let torn = "A = \"(1,2,3)(4,6,5)\"\nB = \"(1,4)(2,5)(3,6)\"\n";
+    let projective = "A = \"(1,2,3,4,5)\"\nB = \"(1,6)(2,5)\"\n";
+    for (name, moves, reached) in
+        [("stickers", stickers, 9), ("torn", torn, 6), ("projective", projective, 60)]
+    {
+        let file = format!("{name}.toml");
+        fs::write(at.join(&file), format!("name = \"{name}\"\ndegree = 6\n[moves]\n{moves}")).unwrap();
+        let source = PuzzleSpec::by_name(at.join(&file).to_str().unwrap()).unwrap();
+        let labels = Labels::from_values(source.solved());
+        let layers = growth(&SpaceSpec { metric: Metric::Single, source, labels: labels.clone() });
+        assert_eq!(layers.iter().map(HashSet::len).sum::<usize>(), reached, "{name}");
+        let mut arrangements = vec![Vec::new()];
+        for _ in 0..6 {
+            let longer = |tiles: &Vec<u16>| {
+                let unused = (0..6).filter(|tile| !tiles.contains(tile)).collect::<Vec<_>>();
+                unused.into_iter().map(|tile| [&tiles[..], &[tile]].concat()).collect::<Vec<_>>()
+            };
+            arrangements = arrangements.iter().flat_map(longer).collect();
+        }
+        let written =
+            |tiles: &Vec<u16>| tiles.iter().map(u16::to_string).collect::<Vec<_>>().join(" ") + "\n";
+        fs::write(at.join("states"), arrangements.iter().map(written).collect::<String>()).unwrap();
+        for engine in ["cosets", "lists"] {
+            let run = [
+                "run", &file, "--metric", "single", "--engine", engine, "--keep", "all", "-q", "--dir", "run",
+            ];
+            printed(&run, at);
+            printed(&["table", "run", "-o", "table", "--force"], at);
+            for of in ["run", "table"] {
+                let answers = printed(&["distance", of, "states", "--json"], at);
+                for (tiles, answer) in arrangements.iter().zip(answers.lines()) {
+                    let label = |&tile: &u16| (labels.of_pieces()[usize::from(tile)], 0);
+                    let state: State = tiles.iter().map(label).collect();
+                    let answer: Value = serde_json::from_str(answer).unwrap();
+                    let expected = layers.iter().position(|layer| layer.contains(&state));
+                    assert_eq!(
+                        answer["distance"].as_u64(),
+                        expected.map(|depth| depth as u64),
+                        "{name} {state:?}"
+                    );
+                    assert_eq!(answer["error"].is_string(), expected.is_none(), "{answer}");
+                }
+            }
+            fs::remove_dir_all(at.join("run")).unwrap();
         }
     }
 }

@@ -147,7 +147,7 @@ impl CosetFiles {
     }
 
     fn locate(&self, state: &State) -> Option<Place> {
-        self.graph.locate(&self.graph.space().word_of_pieces(state))
+        self.graph.locate(&self.graph.space().word_of_pieces(state)?)
     }
 
     /// Returns a stored state as a plain word.

@@ -304,11 +304,13 @@ impl Base {
 }
 
 impl StateMap for Base {
-    fn lower(&self, state: &[Placed]) -> Vec<Placed> {
+    fn lower(&self, state: &[Placed]) -> Option<Vec<Placed>> {
         // All pieces are distinguished, and their labels are their numbers.
         let pieces: Vec<(usize, u16)> =
             state.iter().map(|&(piece, turn)| (piece.into(), turn.into())).collect();
-        self.on_cells(&pieces).into_iter().map(|cell| (self.labels[cell] as u16, 0)).collect()
+        let lowered = self.on_cells(&pieces).into_iter().map(|cell| (self.labels[cell] as u16, 0)).collect();
+        // Another state may have the same pieces of the base on these cells.
+        Some(lowered).filter(|lowered: &Vec<Placed>| self.lift(lowered).is_some_and(|lifted| lifted == state))
     }
 
     fn lift(&self, state: &[Placed]) -> Option<Vec<Placed>> {

@@ -125,9 +125,7 @@ fn turned(look: &Look, turn: u16) -> Look {
 }
 
 impl StateMap for FaceletMap {
-    /// If no piece has the look of a cell, there is no such state, and the result has the first piece on every
-    /// cell.
-    fn lower(&self, state: &[Placed]) -> Vec<Placed> {
+    fn lower(&self, state: &[Placed]) -> Option<Vec<Placed>> {
         let shown_at = |facelet: usize| {
             let (cell, number) = self.facelets.given(facelet);
             let (label, orientation) = state[cell];
@@ -140,8 +138,7 @@ impl StateMap for FaceletMap {
                 on_cell.map(|(orbit, on_cell)| (orbit, on_cell.iter().map(|&f| shown_at(f)).collect()));
             self.of_look.get(&look.collect::<Look>()).copied()
         };
-        let cells = self.labels.len();
-        (0..cells).map(piece_on).collect::<Option<_>>().unwrap_or_else(|| vec![(0, 0); cells])
+        (0..self.labels.len()).map(piece_on).collect()
     }
 
     fn lift(&self, state: &[Placed]) -> Option<Vec<Placed>> {

@@ -156,18 +156,18 @@ impl FreeMoves {
 }
 
 impl StateMap for FreeMoves {
-    fn lower(&self, state: &[Placed]) -> Vec<Placed> {
+    fn lower(&self, state: &[Placed]) -> Option<Vec<Placed>> {
         let element = self.element(state);
         let Some(element) = element.as_ref().and_then(|element| Some(element.then(self.behind(element)?)))
         else {
-            return state.to_vec();
+            return Some(state.to_vec());
         };
         let mut lowered = state.to_vec();
         for (piece, &label) in self.labels.iter().enumerate() {
             let (cell, turn) = element.apply(piece, 0);
             lowered[cell] = (label, turn as u8);
         }
-        lowered
+        Some(lowered)
     }
 
     fn lift(&self, state: &[Placed]) -> Option<Vec<Placed>> {
@@ -313,7 +313,7 @@ mod tests {
                     (piece as u16, ((order - back) % order) as u8)
                 };
                 let pieces: Vec<(u16, u8)> = (0..puzzle.cells()).map(on).collect();
-                assert_eq!(space.word_of_pieces(&pieces), space.word(product));
+                assert_eq!(space.word_of_pieces(&pieces).unwrap(), space.word(product));
             }
             if let Some(is_member) = space.membership() {
                 let all = (0..720).filter_map(|rank| Permutation::unrank(puzzle.cells(), rank));

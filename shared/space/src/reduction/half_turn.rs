@@ -45,10 +45,10 @@ impl HalfTurn {
 }
 
 impl StateMap for HalfTurn {
-    fn lower(&self, state: &[Placed]) -> Vec<Placed> {
+    fn lower(&self, state: &[Placed]) -> Option<Vec<Placed>> {
         // The piece of the new cell has a label of its own, the next one.
         let label = state.iter().map(|&(label, _)| label + 1).max().unwrap_or(0);
-        [state, &[(label, 0)]].concat()
+        Some([state, &[(label, 0)]].concat())
     }
 
     fn lift(&self, state: &[Placed]) -> Option<Vec<Placed>> {

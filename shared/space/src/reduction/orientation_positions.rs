@@ -202,7 +202,7 @@ impl OrientationPositions {
 }
 
 impl StateMap for OrientationPositions {
-    fn lower(&self, state: &[Placed]) -> Vec<Placed> {
+    fn lower(&self, state: &[Placed]) -> Option<Vec<Placed>> {
         let of_pieces = self.on_words.of_pieces();
         let mut lowered = vec![(0, 0); self.cells];
         for (&(label, orientation), &(first, size)) in state.iter().zip(&self.spread) {
@@ -217,7 +217,7 @@ impl StateMap for OrientationPositions {
                 lowered[first + (at + usize::from(orientation)) % size] = (of_pieces[first + at], 0);
             }
         }
-        lowered
+        Some(lowered)
     }
 
     fn lift(&self, state: &[Placed]) -> Option<Vec<Placed>> {

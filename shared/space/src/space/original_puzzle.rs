@@ -150,13 +150,16 @@ impl Space {
 
     /// Returns the word of the state to which a permutation of the puzzle's cells leads from the solved
     /// state.
+    ///
+    /// # Panics
+    /// If the permutation tears pieces apart that moves keep together.
     pub fn word(&self, state: &OrientedPermutation) -> Vec<u8> {
         let mut pieces = vec![(0, 0); self.given.seen.len()];
         for (piece, &label) in self.piece_labels().of_pieces().iter().enumerate() {
             let turn = state.turns()[piece] % self.given.seen[piece];
             pieces[state.cells().apply(piece)] = (label, turn as u8);
         }
-        self.word_of_pieces(&pieces)
+        self.word_of_pieces(&pieces).expect("the permutation keeps pieces together")
     }
 
     /// Returns the contents of each cell of the puzzle: the [label of the piece](Space::piece_labels), and
@@ -171,13 +174,14 @@ impl Space {
     }
 
     /// Returns the word of the state with these labels and orientations on the cells of the puzzle: the
-    /// inverse of [`Space::pieces`]. With free moves it is one of the words of the state.
-    pub fn word_of_pieces(&self, pieces: &[Placed]) -> Vec<u8> {
+    /// inverse of [`Space::pieces`]. With free moves it is one of the words of the state. `None` if no state of the
+    /// space has these pieces together on a cell.
+    pub fn word_of_pieces(&self, pieces: &[Placed]) -> Option<Vec<u8>> {
         let letter = |(label, orientation): Placed| {
             let label = label as u8;
             self.symbols.letter(label, orientation % self.symbols.seen(label))
         };
-        self.chain.lower(pieces).into_iter().map(letter).collect()
+        Some(self.chain.lower(pieces)?.into_iter().map(letter).collect())
     }
 
     /// Returns the number of orientations of a piece of the puzzle that are distinguished.
