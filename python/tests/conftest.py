@@ -10,25 +10,13 @@ import fathom_search as fathom
 def search(moves):
     """Returns the distance of each state that moves reach. A state is the tuple of the pieces on the cells; a move
     carries the piece on cell c to cell move[c]."""
-    solved = tuple(range(len(moves[0])))
-    distances, layer = {solved: 0}, [solved]
-    while layer:
-        found = []
-        for state in layer:
-            for move in moves:
-                image = [0] * len(state)
-                for cell, piece in enumerate(state):
-                    image[move[cell]] = piece
-                image = tuple(image)
-                if image not in distances:
-                    distances[image] = distances[state] + 1
-                    found.append(image)
-        layer = found
-    return distances
+    cells = len(moves[0])
+    turned = search_turned([(move, [0] * cells) for move in moves], [1] * cells)
+    return {state[:cells]: distance for state, distance in turned.items()}
 
 
 def search_turned(moves, orders):
-    """Does the same for pieces that turn. A state is a tuple of pieces, followed by their turns."""
+    """Does the same for pieces that turn. A state is a tuple of the pieces and then their turns."""
     cells = len(orders)
     solved = tuple(range(cells)) + (0,) * cells
     distances, layer = {solved: 0}, [solved]

@@ -2,28 +2,20 @@
 
 use crate::arguments::AntipodesArguments;
 use crate::commands::temporary_run::{self, TemporaryRun};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use fathom_command::{bad_input, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::SpaceSpec;
 use fathom_layer::LocalDisk;
 use fathom_report::text::{left, many, or_more};
-use fathom_solve::solutions::{scramble, solved};
-use fathom_solve::{Bidirectional, Class, LayerDistances, SolveModel, SpaceWords, classes, up_to_inversion};
+use fathom_solve::solutions::{ClassOfStates, with_solutions};
+use fathom_solve::{Class, LayerDistances, SolveModel, classes, up_to_inversion};
 use indicatif::HumanBytes;
 use serde_json::json;
 use std::path::Path;
 
 /// The maximum disk use, in bytes, of a run that is created only for this command.
 const MAX_BYTES: u64 = 1 << 30;
-
-/// A class as a row of the output.
-struct AntipodeRow {
-    class: Class,
-    state: String,
-    /// A solution, or moves that lead to the state; [`way`] says which.
-    moves: String,
-}
 
 /// Returns the name of the moves printed beside a state. If the moves are not closed under inverses, layers
 /// give only a path from the solved state to a state, so the moves are a scramble.
@@ -111,10 +103,11 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
         false => found,
     };
     let number = found.len();
-    let told = told(args, run, &model, &mut kept, depth, found)?;
+    let shown = found.into_iter().take(args.limit as usize);
+    let told = with_solutions(run, &model, &mut kept, depth, shown, args.memory_bytes())?;
     let (symmetries, way) = (run.space.symmetry_order() as u64, way(run));
     if args.json {
-        let class = |told: &AntipodeRow| json!({ "size": told.class.size, "symmetry": told.class.symmetry, "state": told.state, way: told.moves });
+        let class = |told: &ClassOfStates| json!({ "size": told.class.size, "symmetry": told.class.symmetry, "state": told.state, way: told.moves });
         let labels = &run.manifest.spec.labels;
         let json = json!({
             "space": run.manifest.spec.source.name(),
@@ -131,7 +124,7 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
         });
         return output::line(&json.to_string());
     }
-    let row = |(number, told): (usize, &AntipodeRow)| {
+    let row = |(number, told): (usize, &ClassOfStates)| {
         let Class { size, symmetry, .. } = told.class;
         [number.to_string(), size.to_string(), symmetry.to_string(), told.state.clone(), told.moves.clone()]
     };
@@ -150,30 +143,4 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
         if args.up_to_inversion { " and inversion" } else { "" },
         table.trim_end()
     ))
-}
-
-/// Returns the first `args.limit` classes, each with a state and a solution. If the moves are not closed
-/// under inverses, each state has a scramble instead, which needs all layers before `depth`.
-fn told(
-    args: &AntipodesArguments,
-    run: &RunDirectory,
-    model: &SolveModel,
-    kept: &mut LayerDistances<'_>,
-    depth: u32,
-    found: Vec<Class>,
-) -> Result<Vec<AntipodeRow>> {
-    let words = SpaceWords::new(model, &run.space);
-    let mut search = Bidirectional::new(model, args.memory_bytes());
-    let mut told = Vec::new();
-    for class in found.into_iter().take(args.limit as usize) {
-        let word =
-            words.in_model(&class.word).context("a state has pieces on cells that they cannot reach")?;
-        let (state, moves) = if way(run) == "scramble" {
-            scramble(model, &words, kept, &word, depth)?
-        } else {
-            solved(model, &words, Some(kept), &mut search, &word, depth)?
-        };
-        told.push(AntipodeRow { class, state: model.written_state(&state), moves });
-    }
-    Ok(told)
 }

@@ -6,10 +6,9 @@ use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
-use fathom_solve::reading::{self, Form};
+use fathom_solve::reading::{self, Form, labels_as_text};
 use fathom_solve::solutions::keeps_all;
 use fathom_solve::{DistanceTable, LayerDistances, SolveModel, SpaceWords};
-use fathom_space::Labels;
 use rayon::prelude::*;
 use serde_json::json;
 use std::fs::File;
@@ -39,7 +38,7 @@ pub(crate) fn distance(args: &DistanceArguments) -> Result<()> {
     let model = SolveModel::new(&run.manifest.spec).map_err(|error| bad_input!("{error}"))?;
     let words = SpaceWords::new(&model, &run.space);
     let finished = (!kept.is_complete()).then(|| kept.layers().len() - 1);
-    let reader = Reader { args, model: &model, labels: labels(&run.manifest.spec.labels), finished };
+    let reader = Reader { args, model: &model, labels: labels_as_text(&run.manifest.spec.labels), finished };
     answer_all(args, |lines| {
         if let Some(table) = kept.table() {
             return in_parts(lines, |part| {
@@ -61,7 +60,7 @@ fn of_table(args: &DistanceArguments) -> Result<()> {
     let spec = table.spec();
     let model = SolveModel::new(spec).map_err(|error| bad_input!("{error}"))?;
     let distances = table.for_model(&model, spec)?;
-    let reader = Reader { args, model: &model, labels: labels(&spec.labels), finished: None };
+    let reader = Reader { args, model: &model, labels: labels_as_text(&spec.labels), finished: None };
     answer_all(args, |lines| {
         in_parts(lines, |part| {
             part.iter().map(|&line| reader.answer(line, |word| Ok(distances.distance_of_any(word)))).collect()
@@ -119,12 +118,6 @@ fn answer_all(
             return Err(bad_input!("{error}"));
         }
     }
-}
-
-/// Returns labels as text, unless all are distinct.
-fn labels(labels: &Labels) -> Option<String> {
-    let written = || labels.of_pieces().iter().map(u16::to_string).collect::<Vec<_>>().join(",");
-    (!labels.are_distinct()).then(written)
 }
 
 /// Waits for a line, and returns it with all lines after it that have arrived.

@@ -80,6 +80,7 @@ fn nothing(args: &VerifyArguments, run: &RunDirectory, summary: &Summary) -> Res
         output::line(&json.to_string())?;
     }
     let path = args.dir.display();
+    // The journal says that the layers were removed, so that nothing is missing.
     if run.store_path()?.is_some() && summary.complete {
         let visited: u64 = summary.counts.iter().sum();
         let text = format!(

@@ -1,15 +1,15 @@
 //! The layers of a run as arrays: states as [rows](super::rows), and their distances.
 
+use super::classes;
 use super::distance_table::TableMaker;
 use super::layer_distances::LayerDistances;
 use super::model::SolveModel;
 use super::rows::RowReader;
-use super::solutions::{scramble, solved};
+use super::solutions::{ClassOfStates, with_solutions};
 use super::space_words::SpaceWords;
 use super::state_graph::StateGraph;
 use super::state_ranks::StateRanks;
-use super::{Bidirectional, Class, classes};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use fathom_command::{bad_input, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::lock;
@@ -31,17 +31,6 @@ pub struct KeptRun {
     /// The distances of a run that lists states.
     ranked: Option<TableMaker>,
     is_tabulated: bool,
-}
-
-/// A class of states with its first state.
-#[derive(Clone, Debug)]
-pub struct ClassOfStates {
-    /// The class.
-    pub class: Class,
-    /// The state as text.
-    pub state: String,
-    /// A shortest solution; a scramble if the moves are not closed under inverses.
-    pub moves: String,
 }
 
 impl KeptRun {
@@ -209,20 +198,7 @@ impl KeptRun {
         let Self { run, model, kept, memory_bytes, .. } = self;
         let sizes = (run.space.puzzle().cells, run.space.symmetry_order());
         let found = classes(kept, sizes, depth, *memory_bytes)?;
-        let words = SpaceWords::new(model, &run.space);
-        let mut search = Bidirectional::new(model, *memory_bytes);
-        let closed = run.space.is_closed_under_inverses();
-        let mut told = Vec::new();
-        for class in found.into_iter().take(limit) {
-            let word = words.in_model(&class.word);
-            let word = word.context("a state has pieces on cells that they cannot reach")?;
-            let (state, moves) = match closed {
-                true => solved(model, &words, Some(&mut *kept), &mut search, &word, depth)?,
-                false => scramble(model, &words, kept, &word, depth)?,
-            };
-            told.push(ClassOfStates { class, state: model.written_state(&state), moves });
-        }
-        Ok(told)
+        with_solutions(run, model, kept, depth, found.into_iter().take(limit), *memory_bytes)
     }
 }
 

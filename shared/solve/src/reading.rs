@@ -4,6 +4,7 @@ use super::model::SolveModel;
 use fathom_algebra::OrientedPermutation;
 use fathom_puzzle::load::scramble_file::{self, Scramble};
 use fathom_puzzle::{PuzzleSpec, state_text, tiles};
+use fathom_space::Labels;
 
 /// How states are written.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,12 @@ pub struct Form<'a> {
     pub from_one: bool,
     /// The labels of the pieces as the user gave them.
     pub labels: Option<&'a str>,
+}
+
+/// Returns the labels of pieces as text, for [`Form::labels`]; `None` if all are distinct.
+pub fn labels_as_text(labels: &Labels) -> Option<String> {
+    let written = || labels.of_pieces().iter().map(u16::to_string).collect::<Vec<_>>().join(",");
+    (!labels.are_distinct()).then(written)
 }
 
 /// Reads a state, in any form that a user may write it.

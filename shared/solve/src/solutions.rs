@@ -1,6 +1,7 @@
 //! Solutions of states of a run, from its layers or from both ends, and checked.
 
 use super::bidirectional::Bidirectional;
+use super::classes::Class;
 use super::descent::{Solutions, descend, way_to};
 use super::layer_distances::LayerDistances;
 use super::model::SolveModel;
@@ -119,4 +120,43 @@ pub fn scramble(
     let found = made.find(|(state, _)| model.word(state) == word);
     let (state, behind) = found.context("the scramble leads to another state")?;
     Ok((state, model.written(&moves, behind)))
+}
+
+/// A class of states with its first state.
+#[derive(Clone, Debug)]
+pub struct ClassOfStates {
+    /// The class.
+    pub class: Class,
+    /// The state as text.
+    pub state: String,
+    /// A shortest solution; a scramble if the moves are not closed under inverses.
+    pub moves: String,
+}
+
+/// Returns classes of states of a depth, each with a state and a solution. If the moves are not closed under inverses, each
+/// state has a scramble instead, which needs all layers before `depth`.
+///
+/// # Errors
+/// If a file is missing or damaged, or the search for a solution exceeds `memory_bytes`.
+pub fn with_solutions(
+    run: &RunDirectory,
+    model: &SolveModel,
+    kept: &mut LayerDistances<'_>,
+    depth: u32,
+    classes: impl IntoIterator<Item = Class>,
+    memory_bytes: u64,
+) -> Result<Vec<ClassOfStates>> {
+    let words = SpaceWords::new(model, &run.space);
+    let mut search = Bidirectional::new(model, memory_bytes);
+    let mut told = Vec::new();
+    for class in classes {
+        let word = words.in_model(&class.word);
+        let word = word.context("a state has pieces on cells that they cannot reach")?;
+        let (state, moves) = match run.space.is_closed_under_inverses() {
+            true => solved(model, &words, Some(&mut *kept), &mut search, &word, depth)?,
+            false => scramble(model, &words, kept, &word, depth)?,
+        };
+        told.push(ClassOfStates { class, state: model.written_state(&state), moves });
+    }
+    Ok(told)
 }

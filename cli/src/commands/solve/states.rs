@@ -5,7 +5,7 @@ use anyhow::{Error, Result};
 use fathom_algebra::OrientedPermutation;
 use fathom_command::bad_input;
 use fathom_engine::run::SpaceSpec;
-use fathom_solve::reading::{Form, state};
+use fathom_solve::reading::{Form, labels_as_text, state};
 use fathom_solve::{SearchError, SolveModel};
 use indicatif::HumanCount;
 
@@ -28,8 +28,10 @@ impl<'a> Ends<'a> {
         });
         let (model_to_read, source) =
             whole.as_ref().map_or((model, &spec.source), |(model, source)| (model, source));
-        let form =
-            Form { scramble: args.scramble, from_one: args.from_one, labels: args.space.labels.as_deref() };
+        // A run has the labels as it numbers them, and no others.
+        let of_run = args.space.directory()?.and_then(|_| labels_as_text(&spec.labels));
+        let labels = args.space.labels.as_deref().or(of_run.as_deref());
+        let form = Form { scramble: args.scramble, from_one: args.from_one, labels };
         let read = |option: &str, text: &str| {
             state(form, text, model_to_read, source).map_err(|error| bad_input!("{option}: {error}"))
         };
