@@ -322,6 +322,10 @@ fn tables_lead_to_shortest_solutions() {
         json(&fathom().args(&solve).current_dir(at).output().unwrap())
     };
     assert_eq!(solved(&["--table", "beads.table"])["solutions"], solved(&[])["solutions"]);
+    // A state may be given by the labels that the run has on the cells.
+    let state = printed(&["export", "beads", "--depth", "4", "--limit", "1", "--format", "jsonl"], at);
+    let labels = serde_json::from_str::<Value>(&state).unwrap()["labels"].to_string();
+    assert!(printed(&["solve", "beads", &labels], at).starts_with("distance: 4\n"), "{labels}");
     let no = refused(
         &["solve", "3x3", "--labels", "0,1,2,3,4,5,6,7,7", "V1", "--scramble", "--table", "a.table"],
         at,
