@@ -7,7 +7,7 @@
 
 use super::{Placed, Problem, StateMap};
 use crate::Labels;
-use fathom_algebra::orbits::orbits;
+use fathom_algebra::orbits::{all_orbits, orbits};
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling, Stabiliser, StabiliserChain};
 use fathom_puzzle::{Puzzle, PuzzleMove, PuzzleSpec, Starts};
 use num_bigint::BigUint;
@@ -124,7 +124,7 @@ impl Base {
         if chain.base().count() != base.len() {
             return None;
         }
-        let point_orbits = numbers_of(&orbits(places.len(), &generators), places.len());
+        let point_orbits = numbers_of(&all_orbits(places.len(), &generators), places.len());
         let restricted = |points: &Permutation| -> Permutation {
             Permutation::from_fn(kept.len(), |cell| number_of[&points.apply(kept[cell])])
         };
