@@ -25,8 +25,8 @@ pub(crate) use puzzle_questions::{
     ShapesArguments, SolveArguments, SymmetriesArguments, TableArguments,
 };
 pub(crate) use search::{
-    BeginArguments, CompareArguments, Engine, MergeArguments, OnDoneArguments, RemoveArguments,
-    ReportArguments, ResumeArguments, RunArguments, SearchArguments, VerifyArguments,
+    BeginArguments, CompareArguments, MergeArguments, OnDoneArguments, RemoveArguments, ReportArguments,
+    ResumeArguments, RunArguments, SearchArguments, VerifyArguments,
 };
 pub(crate) use space::SpaceArguments;
 

@@ -11,7 +11,6 @@ pub(crate) mod convert;
 pub(crate) mod coordinator_queries;
 pub(crate) mod definition;
 pub(crate) mod distance;
-pub(crate) mod engine_choice;
 pub(crate) mod export;
 pub(crate) mod group;
 pub(crate) mod help;

@@ -16,6 +16,8 @@ use pyo3::prelude::*;
 /// The native part of `fathom_search`.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // Notes are for terminals; a result has those that matter.
+    fathom_command::output::leave_out_remarks();
     module.add_class::<puzzle::Puzzle>()?;
     module.add_class::<puzzle::Group>()?;
     module.add_class::<run::Run>()?;

@@ -10,7 +10,9 @@ use fathom_engine::estimate::Estimate;
 use fathom_engine::run::Lookback;
 use fathom_solve::reading::{Form, state as read};
 use fathom_solve::solutions::replayed;
-use fathom_solve::{Bidirectional, Deepening, DistanceTable, SearchError, Solutions, SolveModel, TableOfModel};
+use fathom_solve::{
+    Bidirectional, Deepening, DistanceTable, SearchError, Solutions, SolveModel, TableOfModel,
+};
 use fathom_space::Plan;
 use pyo3::prelude::*;
 use serde_json::json;

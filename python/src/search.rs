@@ -3,12 +3,13 @@
 use crate::failure::{interruptible, is_users};
 use crate::puzzle::{Options as SpaceOptions, Puzzle, space};
 use anyhow::Result;
+use fathom_begin::engine_choice::require_bound;
 use fathom_begin::{Engine, NewRun};
 use fathom_command::{bad_input, machine};
 use fathom_engine::directory::{Found, look};
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::{Observer, Progress};
-use fathom_engine::run::Depth;
+use fathom_engine::run::{Depth, Producers, RunSpace};
 use fathom_engine::search::{Options, Stop, is_settled, search as search_run};
 use fathom_engine::task::Kernel;
 use fathom_layer::LocalDisk;
@@ -108,10 +109,27 @@ fn searched(
         Some("lists") => Some(Engine::Lists),
         Some(other) => return Err(bad_input!("engine: expected 'cosets' or 'lists', not {other:?}")),
     };
-    let new = NewRun { keep: keep.transpose()?, engine, max_depth: options.max_depth, threads };
-    let mut run = new.open_or_begin(directory, spec)?;
+    let keep = keep.transpose()?;
+    let new = NewRun {
+        keep,
+        engine,
+        can_list: true,
+        max_depth: options.max_depth,
+        is_bounded: options.max_depth.is_some(),
+        producers: Producers::one_process(threads),
+        shards: None,
+        inverse_classes: false,
+        plan: None,
+        watch_states: None,
+        store: None,
+    };
+    let space = spec.space();
+    let mut run = new.open_or_begin(directory, spec, space, |_, _, _| Ok(keep))?;
     if is_settled(&run, &LocalDisk)? {
         return Ok(());
+    }
+    if let RunSpace::Lists(space) = &run.space {
+        require_bound(space, options.max_depth.is_some())?;
     }
     let options = Options {
         threads,

@@ -72,6 +72,15 @@ pub(crate) enum Engine {
     Lists,
 }
 
+impl From<Engine> for fathom_begin::Engine {
+    fn from(engine: Engine) -> Self {
+        match engine {
+            Engine::Cosets => Self::Cosets,
+            Engine::Lists => Self::Lists,
+        }
+    }
+}
+
 /// How a new run is created.
 #[derive(Debug, Args)]
 pub(crate) struct BeginArguments {
@@ -112,13 +121,6 @@ pub(crate) struct BeginArguments {
     /// States are written as tiles, row by row. The depths are written to watched.csv in the run's directory.
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = ADVANCED)]
     pub(crate) watch_states: Option<PathBuf>,
-}
-
-impl BeginArguments {
-    /// Returns whether an option is given that only runs by cosets have.
-    pub(crate) fn need_cosets(&self) -> bool {
-        self.plan.is_some() || self.inverse_classes || self.watch_states.is_some()
-    }
 }
 
 #[derive(Debug, Args)]

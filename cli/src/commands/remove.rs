@@ -1,8 +1,8 @@
 //! `fathom remove`: deletes the layers of a run. Its results are kept unless `--all` is given.
 
 use crate::arguments::RemoveArguments;
-use crate::commands::new_run::store_of_run;
 use anyhow::{Context, Result};
+use fathom_begin::new_run::store_of_run;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, JOURNAL, RunDirectory, Visited, look};
 use fathom_engine::journal::{Files, LayersAt};

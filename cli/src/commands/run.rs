@@ -2,7 +2,6 @@
 
 use crate::arguments::{HttpArguments, ResumeArguments, RunArguments, SearchArguments};
 use crate::commands::completion_hook;
-use crate::commands::engine_choice::Lists;
 use crate::commands::new_run::{open_or_begin, require_resources};
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::Display;
@@ -31,10 +30,11 @@ pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
     let page = (page::listen(&args.http)?, &args.http);
     let producers = Producers::one_process(options.threads);
     let store = args.store.as_deref();
-    let lists = Lists::Allowed { max_depth: args.search.max_depth, is_bounded: args.search.is_bounded() };
-    let directory = open_or_begin(&args.space, &args.begin, store, producers, lists, |space, plan, path| {
-        require_resources(args, options, space, plan, path)
-    })?;
+    let search = Some(&args.search);
+    let directory =
+        open_or_begin(&args.space, &args.begin, store, producers, search, |space, plan, path| {
+            require_resources(args, options, space, plan, path)
+        })?;
     go_on(directory, &args.search, verbosity, page)
 }
 

@@ -6,6 +6,7 @@ use crate::commands::progress::coordinator::{DisplayOptions, ServedDisplay};
 use crate::commands::result;
 use crate::commands::run_presence::RunPresence;
 use anyhow::{Context, Result, anyhow};
+use fathom_begin::new_run::is_same;
 use fathom_command::activity::doing;
 use fathom_command::bad_input;
 use fathom_command::exit::said_by_system;
@@ -300,12 +301,6 @@ fn fitting(run: &RunDirectory, args: &LayersAt) -> Result<LayersAt> {
             bad_input!("the layers of the run in {path} are on its workers. Drop --shared-store")
         }
     })
-}
-
-/// Returns whether two paths lead to the same directory.
-pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
-    let same = a.canonicalize().ok().zip(b.canonicalize().ok()).map(|(a, b)| a == b);
-    same.unwrap_or(a == b)
 }
 
 fn absolute(path: &Path) -> Result<String> {

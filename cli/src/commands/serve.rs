@@ -2,7 +2,6 @@
 
 use crate::arguments::ServeArguments;
 use crate::commands::completion_hook;
-use crate::commands::engine_choice::Lists;
 use crate::commands::new_run::open_or_begin;
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::coordinator::DisplayOptions;
@@ -36,14 +35,13 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     };
     let listening = page::listen(&args.http)?;
     let mut listener = None;
-    let mut run =
-        open_or_begin(&args.space, &args.begin, None, Producers::unknown(), Lists::Refused, |_, _, _| {
-            if let LayersAt::Store(store) = &layers_at {
-                shared_store::require_free(store, &LocalDisk)?;
-            }
-            listener = Some(listen(args.cluster.listen)?);
-            Ok(args.begin.keep)
-        })?;
+    let mut run = open_or_begin(&args.space, &args.begin, None, Producers::unknown(), None, |_, _, _| {
+        if let LayersAt::Store(store) = &layers_at {
+            shared_store::require_free(store, &LocalDisk)?;
+        }
+        listener = Some(listen(args.cluster.listen)?);
+        Ok(args.begin.keep)
+    })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     // If the last coordinator was killed, workers may still be waiting to learn that the run has ended.
     let is_told = !journal_tables::has_untold(&run.journal).context("cannot read run.db")?;

@@ -3,7 +3,6 @@
 
 use crate::arguments::{ClusterArguments, RunArguments};
 use crate::commands::completion_hook;
-use crate::commands::engine_choice::Lists;
 use crate::commands::new_run::{open_or_begin, require_resources};
 use crate::commands::page::{self, Shown};
 use crate::commands::progress::coordinator::DisplayOptions;
@@ -59,10 +58,9 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
         ..options
     };
     let store = args.store.as_deref();
-    let mut run =
-        open_or_begin(&args.space, &args.begin, store, producers, Lists::Refused, |space, plan, path| {
-            require_resources(args, of_worker, space, plan, path)
-        })?;
+    let mut run = open_or_begin(&args.space, &args.begin, store, producers, None, |space, plan, path| {
+        require_resources(args, of_worker, space, plan, path)
+    })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     if let Some(ending) = ended(&run, args.search.max_depth)? {
         let shown = Shown::ended(listening, &args.http, &run)?;
