@@ -43,6 +43,8 @@ pub(crate) enum DefinitionFormat {
     Json,
     /// A file of ksolve or twsearch
     Tws,
+    /// A definition of cubing.js, in JSON
+    Kpuzzle,
 }
 
 #[derive(Debug, Args)]
@@ -151,7 +153,7 @@ pub(crate) struct SolveArguments {
     #[command(flatten)]
     pub(crate) space: SpaceArguments,
     /// The state; --from STATE is the same
-    #[arg(index = 2, allow_hyphen_values = true, required_unless_present_any = ["from", "to"])]
+    #[arg(index = 2, allow_hyphen_values = true, required_unless_present_any = ["from", "to", "states"])]
     pub(crate) state: Option<String>,
     /// State from which the solution leads [default: the solved state]
     #[arg(long, value_name = "STATE", allow_hyphen_values = true, conflicts_with = "state")]
@@ -159,6 +161,10 @@ pub(crate) struct SolveArguments {
     /// State to which the solution leads [default: the solved state]
     #[arg(long, value_name = "STATE", allow_hyphen_values = true)]
     pub(crate) to: Option<String>,
+    /// File of states, one a line, or - for standard input; prints a line for each: the distance and the solution, with a
+    /// tab between them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["state", "from", "count"], allow_hyphen_values = true)]
+    pub(crate) states: Option<String>,
     /// States are given as sequences of moves that lead to them from solved, such as "V1 H2^-1" or "R U2 F'"
     #[arg(long)]
     pub(crate) scramble: bool,

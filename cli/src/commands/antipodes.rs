@@ -2,14 +2,14 @@
 
 use crate::arguments::AntipodesArguments;
 use crate::commands::temporary_run::{self, TemporaryRun};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use fathom_command::{bad_input, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::SpaceSpec;
 use fathom_layer::LocalDisk;
 use fathom_report::text::{left, many, or_more};
-use fathom_solve::solutions::{ClassOfStates, with_solutions};
-use fathom_solve::{Class, LayerDistances, SolveModel, classes, up_to_inversion};
+use fathom_solve::solutions::with_solutions;
+use fathom_solve::{Class, LayerDistances, SolveModel, SpaceWords, classes, up_to_inversion};
 use indicatif::HumanBytes;
 use serde_json::json;
 use std::path::Path;
@@ -102,12 +102,17 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
         true => up_to_inversion(run.space.cosets()?, found, layer.classes_with_inverse)?,
         false => found,
     };
-    let number = found.len();
-    let shown = found.into_iter().take(args.limit as usize);
-    let told = with_solutions(run, &model, &mut kept, depth, shown, args.memory_bytes())?;
+    let number = found.len() as u64;
+    let shown: Vec<Class> = found.into_iter().take(args.limit as usize).collect();
     let (symmetries, way) = (run.space.symmetry_order() as u64, way(run));
     if args.json {
-        let class = |told: &ClassOfStates| json!({ "size": told.class.size, "symmetry": told.class.symmetry, "state": told.state, way: told.moves });
+        let mut representatives = Vec::new();
+        with_solutions(run, &model, &mut kept, depth, shown, args.memory_bytes(), |told| {
+            let Class { size, symmetry, .. } = told.class;
+            representatives
+                .push(json!({ "size": size, "symmetry": symmetry, "state": told.state, way: told.moves }));
+            Ok(())
+        })?;
         let labels = &run.manifest.spec.labels;
         let json = json!({
             "space": run.manifest.spec.source.name(),
@@ -120,27 +125,48 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
             "symmetries_are_all": run.space.has_all_symmetries(),
             "up_to_inversion": args.up_to_inversion,
             "notes": run.manifest.spec.notes(run.space.is_closed_under_inverses()),
-            "representatives": told.iter().map(class).collect::<Vec<_>>(),
+            "representatives": representatives,
         });
         return output::line(&json.to_string());
     }
-    let row = |(number, told): (usize, &ClassOfStates)| {
-        let Class { size, symmetry, .. } = told.class;
-        [number.to_string(), size.to_string(), symmetry.to_string(), told.state.clone(), told.moves.clone()]
-    };
-    let table = left(["class", "size", "symmetry", "state", way], (1..).zip(&told).map(row));
-    let rest = match number - told.len() {
-        0 => String::new(),
-        rest => format!("\n{} not shown: print all with --limit {number}", many(rest as u64, "class")),
-    };
     output::line(&format!(
-        "{}: {} at depth {depth}, in {} under {}{}{}\n\n{}{rest}",
+        "{}: {} at depth {depth}, in {} under {}{}{}\n",
         run.space.slug(),
         many(layer.states, "state"),
-        many(number as u64, "class"),
+        many(number, "class"),
         many(symmetries, "symmetry"),
         or_more(run.space.has_all_symmetries()),
         if args.up_to_inversion { " and inversion" } else { "" },
-        table.trim_end()
-    ))
+    ))?;
+    let rest = match number - shown.len() as u64 {
+        0 => String::new(),
+        rest => format!("\n{} not shown: print all with --limit {number}", many(rest, "class")),
+    };
+    let numbered = |number: usize, class: &Class, state: String| {
+        [(number + 1).to_string(), class.size.to_string(), class.symmetry.to_string(), state]
+    };
+    if kept.has_all_to(depth) {
+        let mut rows = Vec::new();
+        with_solutions(run, &model, &mut kept, depth, shown, args.memory_bytes(), |told| {
+            let [number, size, symmetry, state] = numbered(rows.len(), &told.class, told.state);
+            rows.push([number, size, symmetry, state, told.moves]);
+            Ok(())
+        })?;
+        let table = left(["class", "size", "symmetry", "state", way], rows);
+        return output::line(&format!("{}{rest}", table.trim_end()));
+    }
+    // Each solution takes a search: the states first, and solutions as they are found.
+    let (words, elements) = (SpaceWords::new(&model, &run.space), model.elements());
+    let states = shown.iter().enumerate().map(|(number, class)| {
+        let word = words.in_model(&class.word);
+        let word = word.context("a state has pieces on cells that they cannot reach")?;
+        Ok(numbered(number, class, model.written_state(&elements.of(&word))))
+    });
+    let table = left(["class", "size", "symmetry", "state"], states.collect::<Result<Vec<_>>>()?);
+    output::line(&format!("{}{rest}\n\n class  {way}", table.trim_end()))?;
+    let mut number = 0;
+    with_solutions(run, &model, &mut kept, depth, shown, args.memory_bytes(), |told| {
+        number += 1;
+        output::line(&format!(" {number:<5}  {}", told.moves))
+    })
 }

@@ -14,6 +14,7 @@ pub(crate) fn definition(args: &DefinitionArguments) -> Result<()> {
         DefinitionFormat::Toml => Ok(definition.to_toml()),
         DefinitionFormat::Gap => definition.to_gap(),
         DefinitionFormat::Json => definition.to_images().map(|images| images.to_string()),
+        DefinitionFormat::Kpuzzle => definition.to_kpuzzle().map(|puzzle| format!("{puzzle:#}")),
         DefinitionFormat::Tws => definition.to_ksolve(),
     };
     output::line(text.map_err(|why| bad_input!("{}: {why}", source.name()))?.trim_end())

@@ -15,6 +15,7 @@ pub mod address;
 pub mod exit;
 pub mod failpoint;
 pub mod interrupt;
+pub mod lines;
 pub mod log;
 pub mod log_text;
 pub mod machine;

@@ -72,44 +72,102 @@ impl Definition {
         if self.solved().iter().zip(self.orientation_counts()).any(|(piece, count)| piece.seen != count) {
             return Err("the format of ksolve cannot say which orientations look alike".into());
         }
-        let name = |orbit: usize| -> String {
-            let Orbit { name, .. } = &self.orbits()[orbit];
-            name.to_uppercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
-        };
         let mut text = format!("Name {}\n\n", self.name().split_whitespace().collect::<Vec<_>>().join("-"));
         let line = |numbers: Vec<usize>| numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
+        let from_one = |numbers: Vec<usize>| line(numbers.iter().map(|number| number + 1).collect());
         let orbits = 0..self.orbits().len();
         for orbit in orbits.clone() {
-            let Orbit { cells, orientations, .. } = &self.orbits()[orbit];
-            writeln!(text, "Set {} {cells} {orientations}", name(orbit))
-                .expect("writing to a string cannot fail");
+            let (Orbit { cells, orientations, .. }, name) = (&self.orbits()[orbit], self.written_name(orbit));
+            writeln!(text, "Set {name} {cells} {orientations}").expect("writing to a string cannot fail");
         }
         text += "\nSolved\n";
         for orbit in orbits.clone() {
-            let solved = || self.cells_of(orbit).map(|cell| self.solved()[cell]);
-            let labels: Vec<usize> = solved().map(|piece| piece.label.into()).collect();
-            let mut known = labels.clone();
-            known.sort_unstable();
-            known.dedup();
-            let number = |label: &usize| known.partition_point(|known| known < label) + 1;
-            let turns = solved().map(|piece| piece.orientation.into()).collect();
-            writeln!(text, "{}\n{}\n{}", name(orbit), line(labels.iter().map(number).collect()), line(turns))
+            let (name, (kinds, turns)) = (self.written_name(orbit), self.solved_kinds(orbit));
+            writeln!(text, "{name}\n{}\n{}", from_one(kinds), line(turns))
                 .expect("writing to a string cannot fail");
         }
         text += "End\n";
         for mv in self.moves() {
             writeln!(text, "\nMove {}", mv.name).expect("writing to a string cannot fail");
-            let inverse = mv.action.cells().inverse();
             for orbit in orbits.clone() {
-                let first = self.cells_of(orbit).start;
-                let from = self.cells_of(orbit).map(|cell| inverse.apply(cell) - first + 1).collect();
-                let turns = self.cells_of(orbit).map(|cell| mv.action.turns()[cell].into()).collect();
-                writeln!(text, "{}\n{}\n{}", name(orbit), line(from), line(turns))
+                let (name, (from, turns)) = (self.written_name(orbit), self.sources(orbit, &mv.action));
+                writeln!(text, "{name}\n{}\n{}", from_one(from), line(turns))
                     .expect("writing to a string cannot fail");
             }
             text += "End\n";
         }
         Ok(text)
+    }
+
+    /// Returns the puzzle as cubing.js reads it, in JSON.
+    ///
+    /// # Errors
+    /// What the format cannot express.
+    pub fn to_kpuzzle(&self) -> Result<Value, String> {
+        self.require_moves_alone("the format of cubing.js")?;
+        let orbits = 0..self.orbits().len();
+        let of_orbits = |of_orbit: &dyn Fn(usize) -> Value| -> Map<String, Value> {
+            orbits.clone().map(|orbit| (self.written_name(orbit), of_orbit(orbit))).collect()
+        };
+        let size = |orbit: usize| {
+            let (Orbit { cells, orientations, .. }, name) = (&self.orbits()[orbit], self.written_name(orbit));
+            json!({ "orbitName": name, "numPieces": cells, "numOrientations": orientations })
+        };
+        let solved = |orbit: usize| {
+            let (kinds, turns) = self.solved_kinds(orbit);
+            let mut pattern = json!({ "pieces": kinds, "orientation": turns });
+            let orders = || self.cells_of(orbit).map(|cell| self.orientation_counts()[cell]);
+            let seen = || self.cells_of(orbit).map(|cell| self.solved()[cell].seen);
+            if seen().ne(orders()) {
+                // 0 is for all orientations.
+                let shown = |(seen, order)| if seen == order { 0 } else { seen };
+                pattern["orientationMod"] = seen().zip(orders()).map(shown).collect();
+            }
+            pattern
+        };
+        let transformation = |action: &OrientedPermutation| {
+            of_orbits(&|orbit| {
+                let (from, turns) = self.sources(orbit, action);
+                json!({ "permutation": from, "orientationDelta": turns })
+            })
+        };
+        let moves: Map<String, Value> =
+            self.moves().iter().map(|mv| (mv.name.clone(), transformation(&mv.action).into())).collect();
+        Ok(json!({
+            "name": self.name(),
+            "orbits": orbits.clone().map(size).collect::<Vec<_>>(),
+            "defaultPattern": of_orbits(&solved),
+            "moves": moves,
+        }))
+    }
+
+    /// Returns the name of an orbit, in the letters that other programs take.
+    fn written_name(&self, orbit: usize) -> String {
+        let name = self.orbits()[orbit].name.to_uppercase();
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+    }
+
+    /// Returns, for each cell of an orbit in the solved state, a number for the piece, from 0, equal for pieces that look
+    /// alike, and its orientation.
+    fn solved_kinds(&self, orbit: usize) -> (Vec<usize>, Vec<usize>) {
+        let solved = || self.cells_of(orbit).map(|cell| self.solved()[cell]);
+        let mut known: Vec<u16> = solved().map(|piece| piece.label).collect();
+        known.sort_unstable();
+        known.dedup();
+        solved()
+            .map(|piece| {
+                let kind = known.partition_point(|&known| known < piece.label);
+                (kind, usize::from(piece.orientation))
+            })
+            .unzip()
+    }
+
+    /// Returns, for each cell of an orbit, the cell from which a move brings a piece, and what it adds to its orientation.
+    fn sources(&self, orbit: usize, action: &OrientedPermutation) -> (Vec<usize>, Vec<usize>) {
+        let (first, inverse) = (self.cells_of(orbit).start, action.cells().inverse());
+        self.cells_of(orbit)
+            .map(|cell| (inverse.apply(cell) - first, usize::from(action.turns()[cell])))
+            .unzip()
     }
 
     /// Checks that the puzzle has nothing but moves that are always possible.

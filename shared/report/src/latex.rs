@@ -1,18 +1,38 @@
-//! The growth table for a paper, using the package `booktabs`.
+//! The growth table for a paper, using the package `booktabs`, and `longtable` if it is long.
 
 use super::numbers::percent_with;
 use super::{Report, facts};
 use std::fmt::Write;
 
-/// Writes the growth table as a floating table, with caption and label.
+/// The largest number of rows on one page.
+const PAGE: usize = 40;
+
+/// Writes the growth table with caption and label: a floating table, or one over several pages by the package `longtable`.
 pub fn table(report: &Report) -> String {
+    let caption = format!("\\caption{{{}}}", caption(report));
+    let label = format!("\\label{{tab:{}}}", label(&report.title));
+    let header =
+        "\\toprule\ndistance & states & classes & share & cumulative share \\\\\n\\midrule\n".to_string();
+    let (packages, begin, end) = match report.rows.len() <= PAGE {
+        true => (
+            "\\usepackage{booktabs}",
+            format!(
+                "\\begin{{table}}\n\\centering\n{caption}\n{label}\n\\begin{{tabular}}{{rrrrr}}\n{header}"
+            ),
+            "\\bottomrule\n\\end{tabular}\n\\end{table}\n",
+        ),
+        // \endhead ends the lines that each page repeats, and \endlastfoot those below the last row.
+        false => (
+            "\\usepackage{booktabs,longtable}",
+            format!(
+                "\\begin{{longtable}}{{rrrrr}}\n{caption}\n{label}\\\\\n{header}\\endfirsthead\n{header}\\endhead\n\\bottomrule\n\\endlastfoot\n"
+            ),
+            "\\end{longtable}\n",
+        ),
+    };
     let mut text = format!(
-        "% {}, fingerprint {}\n% digest {}\n% Needs \\usepackage{{booktabs}}.\n\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n\\begin{{tabular}}{{rrrrr}}\n\\toprule\ndistance & states & classes & share & cumulative share \\\\\n\\midrule\n",
-        report.provenance.begun_by,
-        report.provenance.fingerprint,
-        report.summary.digest,
-        caption(report),
-        label(&report.title)
+        "% {}, fingerprint {}\n% digest {}\n% Needs {packages}.\n{begin}",
+        report.provenance.begun_by, report.provenance.fingerprint, report.summary.digest,
     );
     for row in &report.rows {
         let classes = row.classes.map_or("--".into(), grouped);
@@ -26,8 +46,7 @@ pub fn table(report: &Report) -> String {
         )
         .expect("writing to a String succeeds");
     }
-    text.push_str("\\bottomrule\n\\end{tabular}\n\\end{table}\n");
-    text
+    text + end
 }
 
 fn caption(report: &Report) -> String {
@@ -46,7 +65,7 @@ fn grouped(number: u64) -> String {
 }
 
 fn percent(share: f64) -> String {
-    let number = percent_with(share, |mantissa, exponent| format!("${mantissa}\\cdot 10^{{{exponent}}}$"));
+    let number = percent_with(share, |mantissa, exponent| format!("${mantissa}\\times 10^{{{exponent}}}$"));
     format!("{}\\,\\%", number.replace("> ", "$>$\\,"))
 }
 
@@ -86,7 +105,7 @@ mod tests {
         assert_eq!(label("2x4-V1^2 given"), "2x4-V1-2-given");
         assert_eq!(grouped(479_001_600), r"479\,001\,600");
         assert_eq!(percent(0.223155), r"22.3155\,\%");
-        assert_eq!(percent(4.2e-9), r"$4.2\cdot 10^{-7}$\,\%");
+        assert_eq!(percent(4.2e-9), r"$4.2\times 10^{-7}$\,\%");
         assert_eq!(percent(0.999_999_99), r"$>$\,99.9999\,\%");
     }
 }

@@ -198,7 +198,12 @@ impl KeptRun {
         let Self { run, model, kept, memory_bytes, .. } = self;
         let sizes = (run.space.puzzle().cells, run.space.symmetry_order());
         let found = classes(kept, sizes, depth, *memory_bytes)?;
-        with_solutions(run, model, kept, depth, found.into_iter().take(limit), *memory_bytes)
+        let (shown, mut solved) = (found.into_iter().take(limit), Vec::new());
+        with_solutions(run, model, kept, depth, shown, *memory_bytes, |class| {
+            solved.push(class);
+            Ok(())
+        })?;
+        Ok(solved)
     }
 }
 

@@ -133,11 +133,11 @@ pub struct ClassOfStates {
     pub moves: String,
 }
 
-/// Returns classes of states of a depth, each with a state and a solution. If the moves are not closed under inverses, each
-/// state has a scramble instead, which needs all layers before `depth`.
+/// Finds a solution of a state of each class of a depth, and passes each class on as soon as it has one. If the moves are
+/// not closed under inverses, each state has a scramble instead, which needs all layers before `depth`.
 ///
 /// # Errors
-/// If a file is missing or damaged, or the search for a solution exceeds `memory_bytes`.
+/// If a file is missing or damaged, the search for a solution exceeds `memory_bytes`, or `each` fails.
 pub fn with_solutions(
     run: &RunDirectory,
     model: &SolveModel,
@@ -145,10 +145,10 @@ pub fn with_solutions(
     depth: u32,
     classes: impl IntoIterator<Item = Class>,
     memory_bytes: u64,
-) -> Result<Vec<ClassOfStates>> {
+    mut each: impl FnMut(ClassOfStates) -> Result<()>,
+) -> Result<()> {
     let words = SpaceWords::new(model, &run.space);
     let mut search = Bidirectional::new(model, memory_bytes);
-    let mut told = Vec::new();
     for class in classes {
         let word = words.in_model(&class.word);
         let word = word.context("a state has pieces on cells that they cannot reach")?;
@@ -156,7 +156,7 @@ pub fn with_solutions(
             true => solved(model, &words, Some(&mut *kept), &mut search, &word, depth)?,
             false => scramble(model, &words, kept, &word, depth)?,
         };
-        told.push(ClassOfStates { class, state: model.written_state(&state), moves });
+        each(ClassOfStates { class, state: model.written_state(&state), moves })?;
     }
-    Ok(told)
+    Ok(())
 }

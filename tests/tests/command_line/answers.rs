@@ -339,6 +339,70 @@ fn tables_lead_to_shortest_solutions() {
     assert!(texts(&output).1.contains("damaged"), "{}", texts(&output).1);
 }
 
+/// `solve --states` answers each line as `solve` answers a state, by search, by layers and by a table.
+#[test]
+fn solutions_of_many_states_are_those_of_each() {
+    let directory = tempdir().unwrap();
+    let at = directory.path();
+    printed(&["run", "2x4", "--keep", "all", "-q", "--dir", "run"], at);
+    printed(&["table", "run", "-o", "table"], at);
+    let scrambles = ["V1", "V1 H1 V2 H2", "H1 V1 H2 V3 H1^2 V1 V4", "V1 V1'"];
+    fs::write(at.join("states"), scrambles.join("\n") + "\n").unwrap();
+    for of in [&["2x4"][..], &["run"], &["2x4", "--table", "table"]] {
+        let many = [&["solve"][..], of, &["--scramble", "--states", "states"]].concat();
+        let lines = printed(&many, at);
+        let objects = printed(&[&many[..], &["--json"]].concat(), at);
+        assert_eq!((lines.lines().count(), objects.lines().count()), (4, 4));
+        for (number, scramble) in scrambles.iter().enumerate() {
+            let one = [&["solve"][..], of, &[scramble, "--scramble", "--json"]].concat();
+            let mut one = json(&fathom().args(one).current_dir(at).output().unwrap());
+            let (line, object) = (lines.lines().nth(number).unwrap(), objects.lines().nth(number).unwrap());
+            let (distance, solution) = line.split_once('\t').unwrap();
+            assert_eq!(one["distance"].to_string(), distance);
+            assert_eq!(one["solutions"][0].as_str().unwrap(), solution);
+            one["line"] = (number + 1).into();
+            assert_eq!(serde_json::from_str::<Value>(object).unwrap(), one);
+        }
+    }
+    fs::write(at.join("states"), "V1\nX\nV2\n").unwrap();
+    let many = ["solve", "2x4", "--scramble", "--states", "states"];
+    let error = refused(&many, at);
+    assert!(error.contains("line 2") && error.contains('X'), "{error}");
+    let objects = printed(&[&many[..], &["--json"]].concat(), at);
+    let objects: Vec<Value> = objects.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(objects[1]["error"].as_str().unwrap().contains('X'));
+    assert_eq!((&objects[2]["line"], &objects[2]["distance"]), (&3.into(), &1.into()));
+}
+
+/// Without all layers, states come first, and then their solutions, the same as from layers.
+#[test]
+fn antipodes_come_before_their_solutions() {
+    let directory = tempdir().unwrap();
+    let at = directory.path();
+    for (dir, keep) in [("all", "all"), ("last", "last")] {
+        printed(&["run", "2x4", "--keep", keep, "-q", "--dir", dir], at);
+    }
+    let all = json(&fathom().args(["antipodes", "all", "--json"]).current_dir(at).output().unwrap());
+    let text = printed(&["antipodes", "last"], at);
+    let (states, solutions) = text.split_once("class  solution").unwrap();
+    let solutions: Vec<&str> = solutions.lines().skip(1).collect();
+    let representatives = all["representatives"].as_array().unwrap();
+    assert_eq!(solutions.len(), representatives.len());
+    for (number, (told, line)) in representatives.iter().zip(solutions).enumerate() {
+        assert!(states.contains(told["state"].as_str().unwrap()));
+        let (class, moves) = line.trim().split_once(' ').unwrap();
+        assert_eq!(class, (number + 1).to_string());
+        let solved = json(
+            &fathom()
+                .args(["solve", "all", told["state"].as_str().unwrap(), "--all", "--json", "--limit", "1000"])
+                .current_dir(at)
+                .output()
+                .unwrap(),
+        );
+        assert!(solved["solutions"].as_array().unwrap().contains(&moves.trim().into()), "{line}");
+    }
+}
+
 /// Definitions that are written for other programs are read back with the same growth.
 #[test]
 fn written_definitions_are_read_back() {
@@ -351,15 +415,16 @@ fn written_definitions_are_read_back() {
         found
     };
     for (word, metric, formats) in [
-        ("ivy", "multi", &["toml", "gap", "json", "tws"][..]),
-        ("burnt-pancake:4", "given", &["toml", "gap", "json", "tws"]),
-        ("2x3", "single", &["toml", "gap", "json", "tws"]),
-        ("necklace:7,3", "given", &["toml", "gap", "tws"]),
+        ("ivy", "multi", &["toml", "gap", "json", "tws", "kpuzzle.json"][..]),
+        ("burnt-pancake:4", "given", &["toml", "gap", "json", "tws", "kpuzzle.json"]),
+        ("2x3", "single", &["toml", "gap", "json", "tws", "kpuzzle.json"]),
+        ("necklace:7,3", "given", &["toml", "gap", "tws", "kpuzzle.json"]),
         ("sliding:2x3", "given", &["toml"]),
     ] {
         for format in formats {
             let file = format!("puzzle.{format}");
-            fs::write(at.join(&file), printed(&["definition", word, "--format", format], at)).unwrap();
+            let option = format.split('.').next().unwrap();
+            fs::write(at.join(&file), printed(&["definition", word, "--format", option], at)).unwrap();
             assert_eq!(counts(&file, metric), counts(word, metric), "{word} {format}");
         }
     }

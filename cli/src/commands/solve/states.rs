@@ -5,6 +5,7 @@ use anyhow::{Error, Result};
 use fathom_algebra::OrientedPermutation;
 use fathom_command::bad_input;
 use fathom_engine::run::SpaceSpec;
+use fathom_puzzle::PuzzleSpec;
 use fathom_solve::reading::{Form, labels_as_text, state};
 use fathom_solve::{SearchError, SolveModel};
 use indicatif::HumanCount;
@@ -18,34 +19,45 @@ pub(super) struct Ends<'a> {
     text: &'a str,
 }
 
-impl<'a> Ends<'a> {
-    /// Reads the states of the arguments. Sequences may have moves that `--moves` leaves out.
-    pub(super) fn read(args: &'a SolveArguments, model: &SolveModel, spec: &SpaceSpec) -> Result<Self> {
+/// Reads states.
+pub(super) struct Reader<'a> {
+    args: &'a SolveArguments,
+    model: &'a SolveModel,
+    source: &'a PuzzleSpec,
+    /// The puzzle with all its moves, if only some are used: sequences may have the others.
+    whole: Option<(SolveModel, PuzzleSpec)>,
+    /// The labels of a run.
+    of_run: Option<String>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(args: &'a SolveArguments, model: &'a SolveModel, spec: &'a SpaceSpec) -> Result<Self> {
         // A puzzle that cannot be read with all its moves is read with those of the solution.
         let whole = args.space.with_all_moves().ok().flatten().and_then(|whole| {
             let model = SolveModel::new(&whole).ok()?;
             Some((model, whole.source))
         });
-        let (model_to_read, source) =
-            whole.as_ref().map_or((model, &spec.source), |(model, source)| (model, source));
         // A run has the labels as it numbers them, and no others.
         let of_run = args.space.directory()?.and_then(|_| labels_as_text(&spec.labels));
-        let labels = args.space.labels.as_deref().or(of_run.as_deref());
+        Ok(Self { args, model, source: &spec.source, whole, of_run })
+    }
+
+    fn read(&self, option: &str, text: &str) -> Result<OrientedPermutation> {
+        let Self { args, model, source, .. } = *self;
+        let (model, source) = self.whole.as_ref().map_or((model, source), |(model, source)| (model, source));
+        let labels = args.space.labels.as_deref().or(self.of_run.as_deref());
         let form = Form { scramble: args.scramble, from_one: args.from_one, labels };
-        let read = |option: &str, text: &str| {
-            state(form, text, model_to_read, source).map_err(|error| bad_input!("{option}: {error}"))
-        };
-        let solved = || Ok(model.product(&[]));
+        state(form, text, model, source).map_err(|error| bad_input!("{option}{error}"))
+    }
+
+    /// Reads the states of the arguments.
+    pub(super) fn ends(&self) -> Result<Ends<'a>> {
+        let Self { args, model, .. } = *self;
         let (option, from) = match &args.from {
-            Some(text) => ("--from", Some(text)),
-            None => ("STATE", args.state.as_ref()),
+            Some(text) => ("--from: ", Some(text)),
+            None => ("STATE: ", args.state.as_ref()),
         };
-        let ends = Self {
-            from: from.map_or_else(solved, |text| read(option, text))?,
-            to: args.to.as_ref().map_or_else(solved, |text| read("--to", text))?,
-            has_goal: args.to.is_some(),
-            text: from.map_or("the solved state", |text| text.trim()),
-        };
+        let ends = self.between(option, from.map(String::as_str))?;
         if (args.from.is_some() || ends.has_goal) && model.leads(&ends.from, &ends.to, &[]) {
             return Err(bad_input!(
                 "--from and --to are the same state, so there is nothing to solve. Give two different states; a state that is not given is the solved one"
@@ -54,6 +66,26 @@ impl<'a> Ends<'a> {
         Ok(ends)
     }
 
+    /// Reads a state from a line of a file.
+    pub(super) fn line<'t>(&self, text: &'t str) -> Result<Ends<'t>>
+    where
+        'a: 't,
+    {
+        self.between("", Some(text))
+    }
+
+    fn between<'t>(&self, option: &str, from: Option<&'t str>) -> Result<Ends<'t>> {
+        let (args, solved) = (self.args, || Ok(self.model.product(&[])));
+        Ok(Ends {
+            from: from.map_or_else(solved, |text| self.read(option, text))?,
+            to: args.to.as_ref().map_or_else(solved, |text| self.read("--to: ", text))?,
+            has_goal: args.to.is_some(),
+            text: from.map_or("the solved state", str::trim),
+        })
+    }
+}
+
+impl Ends<'_> {
     /// Returns the state whose solutions are those from one state to the other; `None` if the puzzle is not a
     /// group, and the goal is not the solved state.
     pub(super) fn to_solve(&self, model: &SolveModel) -> Option<OrientedPermutation> {
