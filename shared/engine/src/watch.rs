@@ -31,7 +31,12 @@ pub fn word(tiles: &[u8], space: &Space) -> Result<Vec<u8>, String> {
     tiles::check(&tiles, space.piece_labels().pieces())?;
     let labels = space.piece_labels().of_pieces();
     let pieces: Vec<(u16, u8)> = tiles.iter().map(|&tile| (labels[tile], 0)).collect();
-    space.word_of_pieces(&pieces).ok_or_else(|| "no moves lead to this state".into())
+    let word = space.word_of_pieces(&pieces);
+    // Another state may have the same pieces on the cells that words distinguish.
+    let is_other = |word: &Vec<u8>| {
+        space.tells_only_some() && space.all_free_order() == 1 && space.pieces(word) != pieces
+    };
+    word.filter(|word| !is_other(word)).ok_or_else(|| "no moves lead to this state".into())
 }
 
 /// The largest number of tiles for which a packed state has one byte per tile.

@@ -18,7 +18,7 @@ pub enum SpaceWords<'s> {
 impl<'s> SpaceWords<'s> {
     /// Creates the tables for a model and a run that were built from the same
     /// [`SpaceSpec`](fathom_engine::run::SpaceSpec).
-    pub fn new(model: &SolveModel, space: &'s RunSpace) -> Self {
+    pub fn new(model: &'s SolveModel, space: &'s RunSpace) -> Self {
         match space {
             RunSpace::Cosets(space) => Self::Cosets(CosetWords::new(model, space)),
             RunSpace::Lists(space) => Self::Lists(ListWords::new(model, space)),
@@ -118,6 +118,7 @@ impl ListWords {
 /// orientation, as the space counts orientations.
 #[derive(Clone, Debug)]
 pub struct CosetWords<'s> {
+    model: &'s SolveModel,
     space: &'s Space,
     /// By cell: the number of its table.
     tables: Vec<usize>,
@@ -132,7 +133,7 @@ pub struct CosetWords<'s> {
 }
 
 impl<'s> CosetWords<'s> {
-    fn new(model: &SolveModel, space: &'s Space) -> Self {
+    fn new(model: &'s SolveModel, space: &'s Space) -> Self {
         let (orientation_counts, solved) = (model.definition.orientation_counts(), model.definition.solved());
         let labels = space.piece_labels().of_pieces();
         let (mut pieces, mut letters) = (Vec::new(), Vec::new());
@@ -182,13 +183,19 @@ impl<'s> CosetWords<'s> {
             })
         };
         let of_letters = (!space.is_reduced()).then(|| pieces.iter().map(of_table).collect());
-        Self { space, tables, pieces, letters, of_symbols, of_letters }
+        Self { model, space, tables, pieces, letters, of_symbols, of_letters }
     }
 
     fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {
         let tables = self.tables.iter().map(|&table| &self.pieces[table]);
         let pieces = tables.zip(word).map(|(pieces, letter)| pieces.get(letter).copied());
-        self.space.word_of_pieces(&pieces.collect::<Option<Vec<_>>>()?)
+        let found = self.space.word_of_pieces(&pieces.collect::<Option<Vec<_>>>()?)?;
+        // Another state may have the same pieces on the cells that words of the space distinguish.
+        let is_other = || {
+            let back = self.in_model(&found);
+            back.is_none_or(|back| back != word && self.model.reduced(&back) != self.model.reduced(word))
+        };
+        (!self.space.tells_only_some() || !is_other()).then_some(found)
     }
 
     fn in_model(&self, word: &[u8]) -> Option<Vec<u8>> {

@@ -308,9 +308,7 @@ impl StateMap for Base {
         // All pieces are distinguished, and their labels are their numbers.
         let pieces: Vec<(usize, u16)> =
             state.iter().map(|&(piece, turn)| (piece.into(), turn.into())).collect();
-        let lowered = self.on_cells(&pieces).into_iter().map(|cell| (self.labels[cell] as u16, 0)).collect();
-        // Another state may have the same pieces of the base on these cells.
-        Some(lowered).filter(|lowered: &Vec<Placed>| self.lift(lowered).is_some_and(|lifted| lifted == state))
+        Some(self.on_cells(&pieces).into_iter().map(|cell| (self.labels[cell] as u16, 0)).collect())
     }
 
     fn lift(&self, state: &[Placed]) -> Option<Vec<Placed>> {

@@ -175,7 +175,8 @@ impl Space {
 
     /// Returns the word of the state with these labels and orientations on the cells of the puzzle: the
     /// inverse of [`Space::pieces`]. With free moves it is one of the words of the state. `None` if no state of the
-    /// space has these pieces together on a cell.
+    /// space has these pieces together on a cell. If words [distinguish only some pieces](Space::tells_only_some), the
+    /// others are not looked at.
     pub fn word_of_pieces(&self, pieces: &[Placed]) -> Option<Vec<u8>> {
         let letter = |(label, orientation): Placed| {
             let label = label as u8;
