@@ -107,13 +107,13 @@ impl<'a> Solver<'a> {
             return self.by_tables(ends, to_solve.as_ref());
         }
         match to_solve {
-            Some(state) if self.layers.is_some() => self.from_layers(ends, &state),
+            Some(state) if self.layers.is_some() => self.by_layers(ends, &state),
             to_solve => self.searched(ends, to_solve.as_ref()),
         }
     }
 
     /// Finds the solutions of a state from the layers.
-    fn from_layers(&mut self, ends: &Ends<'_>, state: &OrientedPermutation) -> Result<Found> {
+    fn by_layers(&mut self, ends: &Ends<'_>, state: &OrientedPermutation) -> Result<Found> {
         let Self { args, model, .. } = *self;
         let Layers { run, kept } = self.layers.as_mut().context("there are no layers")?;
         let (words, word) = (SpaceWords::new(model, &run.space), model.word(state));
@@ -196,7 +196,7 @@ impl<'a> Solver<'a> {
         let (_, run) = self.enumerated.get_or_init(|| (directory, run));
         let kept = LayerDistances::new(run, args.memory_bytes(), &LocalDisk)?;
         self.layers = Some(Layers { run, kept: kept.context("a temporary run has no layers")? });
-        self.from_layers(ends, state)
+        self.by_layers(ends, state)
     }
 
     /// Finds a solution with lower bounds from tables.

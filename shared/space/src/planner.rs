@@ -294,6 +294,8 @@ impl Choices {
     const FULL: f64 = 0.5;
     /// The minimum fill at which a later candidate is accepted.
     const LOW: f64 = 0.4;
+    /// The time of a search for which no plan is improved, in nanoseconds of one thread.
+    const SHORT: f64 = 1e10;
 
     fn new(space: &Space) -> Self {
         let none = Self { reached: Vec::new(), best: None };
@@ -304,7 +306,11 @@ impl Choices {
         let model = &CostModel::MEASURED;
         let words = listed_words(space);
         let best = Candidate::cheapest(space, &actions, model, words.as_ref());
-        if reaches_most_words(space) && best.as_ref().is_some_and(|best| best.is_full(space)) {
+        // Where many symmetries would be lost, other axes are worth looking for, unless the search is short anyway.
+        let is_good = |best: &Candidate| {
+            best.is_full(space) && (best.nanoseconds < Self::SHORT || best.symmetries(space) >= Self::LOW)
+        };
+        if reaches_most_words(space) && best.as_ref().is_some_and(is_good) {
             return Self { best, ..none };
         }
         // Without a table, the number of patterns is an estimate, which is far too small for some groups.
@@ -365,8 +371,8 @@ fn is_beyond_tables(space: &Space) -> bool {
             > Plan::MAX_TABLE_BYTES.into()
 }
 
-/// Returns whether moves reach all words, or the even half of them. Every colouring then has a good fill, and
-/// the best one is kept. Also true for spaces with guards, for which there are no axes of reachable words.
+/// Returns whether moves reach all words, or the even half of them. Every colouring that symmetries respect then has a
+/// good fill, and the best one is kept. Also true for spaces with guards, for which there are no axes of reachable words.
 fn reaches_most_words(space: &Space) -> bool {
     let words = space.states() * space.free_order();
     space.is_guarded() || space.ranks().is_some_and(|ranks| words * 2_u32 >= ranks.total().into())
@@ -430,6 +436,14 @@ impl Candidate {
     /// Returns whether moves reach all arrangements of the axes. False if the answer is not known.
     fn is_full(&self, space: &Space) -> bool {
         self.share(space) >= 1.0
+    }
+
+    /// Returns the share of the symmetries that the colouring respects.
+    fn symmetries(&self, space: &Space) -> f64 {
+        let respecting = Colouring::new(&self.of_piece, space).map_or(0, |colouring| {
+            space.symmetries().iter().filter(|symmetry| colouring.action(symmetry).is_some()).count()
+        });
+        respecting as f64 / space.symmetries().len() as f64
     }
 
     /// Returns whether moves reach at least half of the arrangements of the axes, and these are not too few.
