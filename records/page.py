@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 BOARDS = [f"{board}-{metric}" for board in ["4x4", "3x5", "2x7", "2x6", "3x4"] for metric in ["multi", "single"]]
-PUZZLES = ["3x3x3-positions-multi", "3x3x3-positions-single", "compy-multi", "3x3x3-edges-multi", "fto-multi", "moonspinner-multi"]
+PUZZLES = ["three-colours-multi", "3x3x3-positions-multi", "3x3x3-positions-single", "compy-multi", "3x3x3-edges-multi", "fto-multi", "moonspinner-multi"]
 CAUSES = ["kernel", "sources", "subtract", "write", "sync", "barrier"]
 
 
@@ -72,7 +72,11 @@ def growth(records):
 def main():
     root = Path(__file__).parent
     boards = [json.loads((root / f"{board}.json").read_text()) for board in BOARDS]
-    puzzles = [json.loads((root / "puzzles" / f"{puzzle}.json").read_text()) for puzzle in PUZZLES]
+    # Puzzles have the names of their files, which say more than the space: a space may be a puzzle with labels.
+    puzzles = [
+        json.loads((root / "puzzles" / f"{puzzle}.json").read_text()) | {"space": puzzle.rpartition("-")[0]}
+        for puzzle in PUZZLES
+    ]
     tables = {"summary": summary(boards), "waits": waits(boards + puzzles), "growth": growth(boards)}
     page = root.parent / "docs" / "records.md"
     text = page.read_text()
