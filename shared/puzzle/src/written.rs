@@ -7,6 +7,13 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+/// Names that GAP does not assign to: three of its functions, and its keywords.
+const TAKEN_IN_GAP: [&str; 30] = [
+    "E", "X", "Z", "QUIT", "and", "break", "continue", "do", "elif", "else", "end", "false", "fi", "for",
+    "function", "if", "in", "local", "mod", "not", "od", "or", "quit", "rec", "repeat", "return", "then",
+    "true", "until", "while",
+];
+
 impl Definition {
     /// Returns a program in GAP that defines the moves as permutations of points, and lists points that look alike as `ip`.
     /// A cell with n orientations has n successive points.
@@ -19,7 +26,8 @@ impl Definition {
         let mut names = Vec::new();
         for (number, mv) in self.moves().iter().enumerate() {
             let is_name = mv.name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-                && mv.name.bytes().any(|b| b.is_ascii_alphabetic());
+                && mv.name.bytes().any(|b| b.is_ascii_alphabetic())
+                && !TAKEN_IN_GAP.contains(&&*mv.name);
             let name = if is_name { mv.name.clone() } else { format!("g{}", number + 1) };
             if !is_name {
                 writeln!(text, "# {name} is {}", mv.name).expect("writing to a string cannot fail");

@@ -428,6 +428,9 @@ fn written_definitions_are_read_back() {
             assert_eq!(counts(&file, metric), counts(word, metric), "{word} {format}");
         }
     }
+    // GAP has a function X, and takes no other value for it.
+    let gap = printed(&["definition", "lrx:5", "--format", "gap"], at);
+    assert!(gap.contains("g3 := (1,2);") && gap.contains("Group(L, R, g3)"), "{gap}");
     let no = refused(&["definition", "sliding:2x3", "--format", "gap"], at);
     assert!(no.contains("possible only in some states"), "{no}");
     let no = refused(&["definition", "necklace:7,3", "--format", "json"], at);
