@@ -3,7 +3,7 @@
 use crate::arguments::DistanceArguments;
 use anyhow::{Context, Result};
 use fathom_algebra::OrientedPermutation;
-use fathom_command::{bad_input, output, shell};
+use fathom_command::{bad_input, lines, output, shell};
 use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
 use fathom_solve::reading::{self, Form, labels_as_text};
@@ -11,8 +11,7 @@ use fathom_solve::solutions::keeps_all;
 use fathom_solve::{DistanceTable, LayerDistances, SolveModel, SpaceWords};
 use rayon::prelude::*;
 use serde_json::json;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, Write};
 
 /// How many bytes are read at once: lines that are there already are answered together, by all threads.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -85,13 +84,7 @@ fn answer_all(
     args: &DistanceArguments,
     mut answers: impl FnMut(&[(u64, &str)]) -> Result<Vec<Answer>>,
 ) -> Result<()> {
-    let mut input: Box<dyn BufRead> = match args.file.as_deref().filter(|file| *file != "-") {
-        Some(file) => {
-            let file = File::open(file).map_err(|error| bad_input!("{file}: cannot be read: {error}"))?;
-            Box::new(BufReader::with_capacity(CHUNK_BYTES, file))
-        }
-        None => Box::new(BufReader::with_capacity(CHUNK_BYTES, io::stdin())),
-    };
+    let mut input = lines::input(args.file.as_deref().unwrap_or("-"), CHUNK_BYTES)?;
     let mut number = 0;
     loop {
         let text = lines_that_are_there(&mut *input)?;

@@ -52,7 +52,7 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
         && keeps_all(run)?
     {
         let kept = LayerDistances::new(run, args.memory_bytes(), &LocalDisk)?;
-        solver.layers = kept.map(|kept| Layers { run, kept });
+        solver.layers = kept.map(|kept| Layers { run, kept, words: SpaceWords::new(&model, &run.space) });
     }
     let printer = Printer { args, model: &model, notes: spec.notes(!one_way) };
     let Some(file) = &args.states else {
@@ -93,6 +93,7 @@ struct Solver<'a> {
 struct Layers<'a> {
     run: &'a RunDirectory,
     kept: LayerDistances<'a>,
+    words: SpaceWords<'a>,
 }
 
 impl<'a> Solver<'a> {
@@ -115,8 +116,8 @@ impl<'a> Solver<'a> {
     /// Finds the solutions of a state from the layers.
     fn by_layers(&mut self, ends: &Ends<'_>, state: &OrientedPermutation) -> Result<Found> {
         let Self { args, model, .. } = *self;
-        let Layers { run, kept } = self.layers.as_mut().context("there are no layers")?;
-        let (words, word) = (SpaceWords::new(model, &run.space), model.word(state));
+        let Layers { run, kept, words } = self.layers.as_mut().context("there are no layers")?;
+        let word = model.word(state);
         let depth = words.in_space(&word).map(|word| kept.depth_of(&word)).transpose()?;
         let Some(depth) = depth.flatten() else {
             return Err(match (kept.is_complete(), self.enumerated.get()) {
@@ -132,10 +133,10 @@ impl<'a> Solver<'a> {
                 ),
             });
         };
-        let solutions = from_layers(kept, &words, model, &word, depth, args.most())?;
+        let solutions = from_layers(kept, words, model, &word, depth, args.most())?;
         let number = args
             .count
-            .then(|| count(model, &word, depth, |word, left| is_at(kept, &words, word, left)))
+            .then(|| count(model, &word, depth, |word, left| is_at(kept, words, word, left)))
             .transpose()?;
         let method = if self.enumerated.get().is_some() { "enumeration" } else { "layers" };
         Ok(Found { solutions, number, method })
@@ -195,7 +196,9 @@ impl<'a> Solver<'a> {
         let run = planned.run(&directory.path().join("run"), None, args.memory_bytes())?;
         let (_, run) = self.enumerated.get_or_init(|| (directory, run));
         let kept = LayerDistances::new(run, args.memory_bytes(), &LocalDisk)?;
-        self.layers = Some(Layers { run, kept: kept.context("a temporary run has no layers")? });
+        let (kept, words) =
+            (kept.context("a temporary run has no layers")?, SpaceWords::new(model, &run.space));
+        self.layers = Some(Layers { run, kept, words });
         self.by_layers(ends, state)
     }
 

@@ -67,23 +67,16 @@ impl NewRun<'_> {
             Found::Run => {
                 let directory = RunDirectory::open(path)?;
                 self.require_same(&directory, &spec)?;
-                Ok(directory)
+                return Ok(directory);
             }
-            Found::Nothing => self.begin(path, spec, space, require),
-            Found::Other => Err(bad_input!(
-                "{} is not empty and is not a run directory. Choose another directory with --dir",
-                path.display()
-            )),
+            Found::Other => {
+                return Err(bad_input!(
+                    "{} is not empty and is not a run directory. Choose another directory with --dir",
+                    path.display()
+                ));
+            }
+            Found::Nothing => {}
         }
-    }
-
-    fn begin(
-        &self,
-        path: &Path,
-        spec: SpaceSpec,
-        space: Result<Space, RunError>,
-        require: impl FnOnce(&Space, &Plan, &Path) -> Result<Option<Keep>>,
-    ) -> Result<RunDirectory> {
         if self.lists_are_chosen(&spec, space.as_ref().ok())? {
             return self.list(path, spec, space.ok());
         }

@@ -4,7 +4,7 @@
 //! group are among them), and the partitions that come from cutting these orbits into chunks or joining
 //! neighbouring ones. A model (`CostModel`) estimates the time of a search with each candidate, and the
 //! cheapest candidate whose tables are not too large is chosen. If its axes have arrangements that moves do
-//! not reach, axes of reachable words (`reachable_axes`) are candidates, too. If these also store mostly
+//! not reach, or if most symmetries would be lost in a long search, axes of reachable words (`reachable_axes`) are candidates, too. If these also store mostly
 //! unused bits, a tiny space is cut into single states. The choice depends only on the space, never on the
 //! machine, so that the same space has the same digest everywhere.
 

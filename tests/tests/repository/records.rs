@@ -196,7 +196,7 @@ fn rubiks_cube_positions_have_the_right_sum_and_first_counts() {
 }
 
 /// Rubik's cube with opposite faces of one colour: corners of one handedness are alike, and edges of one middle layer. The
-/// classes are as many as published (forum.cubeman.org, "Some 3-color cube results"). The first counts are computed again, by
+/// classes are as many as published. The first counts are computed again, by
 /// colours of stickers.
 #[test]
 fn three_colours_have_the_right_sum_and_first_counts() {
