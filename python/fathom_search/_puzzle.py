@@ -105,6 +105,14 @@ class Group:
         """Returns whether the group contains a permutation, given by the image of each point."""
         return self._native.contains([_label(image) for image in images])
 
+    def factor(self, images: Images) -> str:
+        """Returns moves whose product is a permutation, given by the image of each point: ``U*R'`` is first ``U``.
+
+        The word is short, but not always a shortest one; :func:`solve` finds shortest ones. The first word takes some
+        seconds in a large group. Raises ``ValueError`` if the permutation is not in the group.
+        """
+        return self._native.factor([_label(image) for image in images])
+
     def __contains__(self, images: Images) -> bool:
         return self.contains(images)
 

@@ -2,13 +2,16 @@
 
 use crate::failure::failed;
 use anyhow::{Context, Result};
-use fathom_algebra::{Group as PermutationGroup, OrientedPermutation, Permutation};
+use fathom_algebra::factor::MAX_WORD;
+use fathom_algebra::{Factoriser, Group as PermutationGroup, OrientedPermutation, Permutation};
 use fathom_begin::SpaceChoice;
 use fathom_command::bad_input;
+use fathom_engine::membership::why_not;
 use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::{Definition, Metric, PuzzleSpec, load};
 use pyo3::prelude::*;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 /// The name of a move, the images of the cells, and the turns.
 type NamedMove = (String, Vec<u16>, Vec<u16>);
@@ -182,36 +185,69 @@ pub(crate) fn space(puzzle: &Puzzle, options: &Options) -> Result<SpaceSpec> {
     }
 }
 
-/// A permutation group.
+/// A permutation group, and words for its elements.
 #[pyclass(frozen, module = "fathom_search._native")]
 pub(crate) struct Group {
-    group: PermutationGroup,
+    group: Arc<PermutationGroup>,
+    names: Vec<String>,
+    /// Created for the first word.
+    factoriser: OnceLock<Factoriser<Arc<PermutationGroup>>>,
+}
+
+impl Group {
+    fn of(puzzle: &Puzzle) -> Result<Self> {
+        const MAX_POINTS: usize = 512;
+        let source = puzzle.by_name()?;
+        let definition = source.definition(source.metric()).map_err(|error| bad_input!("{error}"))?;
+        if definition.is_guarded() {
+            return Err(bad_input!(
+                "{} has moves that are not possible in every state, so they do not generate a group",
+                source.name()
+            ));
+        }
+        let named = definition.moves().iter().chain(definition.free());
+        let (names, points): (_, Vec<Permutation>) =
+            named.map(|named| (named.name.clone(), named.action.as_points())).unzip();
+        let degree = points.first().context("a puzzle without moves")?.degree();
+        let group = if degree <= MAX_POINTS {
+            PermutationGroup::new(degree, points)
+        } else {
+            PermutationGroup::of_many_points(degree, points)
+                .ok_or_else(|| bad_input!("{} has {degree} points, too many for its group", source.name()))?
+        };
+        Ok(Self { group: Arc::new(group), names, factoriser: OnceLock::new() })
+    }
+
+    fn element(&self, images: Vec<u16>) -> Result<Permutation> {
+        let element = Permutation::from_images(images).map_err(|error| bad_input!("{error}"))?;
+        if element.degree() != self.group.degree() {
+            return Err(bad_input!(
+                "a list of {} images; the group permutes {} points",
+                element.degree(),
+                self.group.degree()
+            ));
+        }
+        Ok(element)
+    }
+
+    fn word(&self, element: &Permutation) -> Result<String> {
+        let factoriser = self.factoriser.get_or_init(|| Factoriser::new(Arc::clone(&self.group)));
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        match (factoriser.factor(element), why_not(&self.group, element)) {
+            (Some(word), _) => Ok(word.written(&names, &names)),
+            (None, Some((_, why))) => Err(bad_input!("this permutation is not in the group: {why}")),
+            (None, None) => Err(bad_input!(
+                "no word of at most {MAX_WORD} moves per point of the base was found for this permutation"
+            )),
+        }
+    }
 }
 
 #[pymethods]
 impl Group {
     #[new]
     fn new(py: Python<'_>, puzzle: &Puzzle) -> PyResult<Self> {
-        const MAX_POINTS: usize = 512;
-        let make = || -> Result<PermutationGroup> {
-            let source = puzzle.by_name()?;
-            let definition = source.definition(source.metric()).map_err(|error| bad_input!("{error}"))?;
-            if definition.is_guarded() {
-                return Err(bad_input!(
-                    "{} has moves that are not possible in every state, so they do not generate a group",
-                    source.name()
-                ));
-            }
-            let named = definition.moves().iter().chain(definition.free());
-            let points: Vec<Permutation> = named.map(|named| named.action.as_points()).collect();
-            let degree = points.first().context("a puzzle without moves")?.degree();
-            if degree <= MAX_POINTS {
-                return Ok(PermutationGroup::new(degree, points));
-            }
-            PermutationGroup::of_many_points(degree, points)
-                .ok_or_else(|| bad_input!("{} has {degree} points, too many for its group", source.name()))
-        };
-        py.detach(|| make().map(|group| Self { group })).map_err(failed)
+        py.detach(|| Self::of(puzzle)).map_err(failed)
     }
 
     /// Returns the order in decimal digits.
@@ -227,14 +263,12 @@ impl Group {
 
     /// Returns whether the group contains the permutation with these images.
     fn contains(&self, images: Vec<u16>) -> PyResult<bool> {
-        let element = Permutation::from_images(images).map_err(|error| failed(bad_input!("{error}")))?;
-        if element.degree() != self.group.degree() {
-            return Err(failed(bad_input!(
-                "a list of {} images; the group permutes {} points",
-                element.degree(),
-                self.group.degree()
-            )));
-        }
+        let element = self.element(images).map_err(failed)?;
         Ok(self.group.why_not(&element).is_none())
+    }
+
+    /// Returns a word in the moves whose product is the permutation with these images.
+    fn factor(&self, py: Python<'_>, images: Vec<u16>) -> PyResult<String> {
+        py.detach(|| self.word(&self.element(images)?)).map_err(failed)
     }
 }

@@ -4,9 +4,10 @@ use crate::failure::{interruptible, is_users};
 use crate::puzzle::{Options as SpaceOptions, Puzzle, space};
 use anyhow::Result;
 use fathom_begin::engine_choice::require_bound;
-use fathom_begin::{Engine, NewRun};
+use fathom_begin::{Engine, NewRun, Room};
 use fathom_command::{bad_input, machine};
 use fathom_engine::directory::{Found, look};
+use fathom_engine::estimate::Peak;
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::{Observer, Progress};
 use fathom_engine::run::{Depth, Producers, RunSpace};
@@ -124,7 +125,11 @@ fn searched(
         store: None,
     };
     let space = spec.space();
-    let mut run = new.open_or_begin(directory, spec, space, |_, _, _| Ok(keep))?;
+    let memory_bytes = machine::memory_bytes(options.memory);
+    let peak = Peak { max_depth: options.max_depth, threads, ..Peak::default() };
+    let room = Room { memory_bytes, threads, disk_limit: None, keep, peak };
+    let mut run =
+        new.open_or_begin(directory, spec, space, |space, plan, path| room.require(space, plan, path))?;
     if is_settled(&run, &LocalDisk)? {
         return Ok(());
     }
@@ -135,7 +140,7 @@ fn searched(
         threads,
         kernel: Kernel::Fastest,
         max_depth: options.max_depth,
-        memory_bytes: machine::memory_bytes(options.memory),
+        memory_bytes,
         checkpoint_every: Options::CHECKPOINT_EVERY,
     };
     let reporter = Reporter { call: report, depth: Cell::new(0), at: Cell::new(Instant::now()) };

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import pathlib
+import re
 import threading
 
 import numpy as np
@@ -244,6 +246,22 @@ def test_groups():
     assert fathom.Group("3x3x3").order == 43_252_003_274_489_856_000
     group = fathom.Group(fathom.Puzzle({"L": [1, 2, 0, 3], "R": [0, 2, 3, 1]}))
     assert group.order == 12 and group.contains([1, 2, 0, 3]) and [1, 0, 2, 3] not in group
+
+
+def test_words_multiply_to_their_permutations():
+    moves = {"L": [1, 2, 3, 0, 4, 5], "R": [0, 1, 3, 4, 5, 2]}
+    group = fathom.Group(fathom.Puzzle(moves))
+    images = [list(image) for image in itertools.permutations(range(6)) if list(image) in group]
+    assert len(images) == group.order
+    for permutation in images:
+        product = list(range(6))
+        for factor in re.findall(r"([LR])(?:\^?(-?\d+))?(')?", group.factor(permutation)):
+            name, power, inverse = factor
+            for _ in range((-1 if inverse else 1) * int(power or 1) % 4):
+                product = [moves[name][cell] for cell in product]
+        assert product == permutation
+    with pytest.raises(ValueError, match="not in the group"):
+        fathom.Group("3x3x3").factor([1, 0, *range(2, fathom.Group("3x3x3").degree)])
 
 
 def test_plans_and_solutions(small_board):

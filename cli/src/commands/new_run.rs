@@ -2,20 +2,17 @@
 
 use crate::arguments::{BeginArguments, RunArguments, SearchArguments, SpaceArguments};
 use anyhow::Result;
-use fathom_begin::NewRun;
+use fathom_begin::{NewRun, Room};
 use fathom_command::activity::doing;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::Peak;
-use fathom_engine::run::budget::Budget;
-use fathom_engine::run::{Keep, ListedSpace, Lookback, Producers};
+use fathom_engine::run::{Keep, ListedSpace, Producers};
 use fathom_engine::search::Options;
 use fathom_engine::task::Kernel;
 use fathom_kernel::SimdLevel;
 use fathom_kernel::reference::Distances;
-use fathom_layer::free_bytes;
 use fathom_space::{Labels, Plan, Space};
-use indicatif::HumanBytes;
 use std::path::Path;
 
 /// Opens the directory of a run, or creates one for a new run by `producers`, with its layers below `store`
@@ -57,7 +54,7 @@ pub(crate) fn open_or_begin(
 }
 
 /// Checks that this machine has the kernel, memory and disk space for a new run. Returns which layers the run
-/// keeps, as [`require_room`] does.
+/// keeps, as [`Room::require`] does.
 pub(crate) fn require_resources(
     args: &RunArguments,
     options: Options,
@@ -75,58 +72,18 @@ pub(crate) fn require_resources(
     if options.kernel == Kernel::Reference {
         Distances::ranks(space, options.memory_bytes).map_err(|error| bad_input!("{error}"))?;
     }
-    let cosets = plan.representative_cosets;
-    Budget::new(options.memory_bytes, space, plan.patterns, cosets, &plan.shape, options.threads)?;
-    require_room(args, space, plan, path)
-}
-
-/// Checks that the disk can hold a new run. Returns which layers the run keeps: as requested, or two layers
-/// if nothing was requested and the disk cannot hold the default of three.
-pub(crate) fn require_room(
-    args: &RunArguments,
-    space: &Space,
-    plan: &Plan,
-    path: &Path,
-) -> Result<Option<Keep>> {
-    let asked = args.begin.keep;
-    let by_default = Lookback::new(space).keep(asked)?;
-    let place = args.store.as_deref().unwrap_or(path);
-    let peak_to = |max_depth, keep| {
-        let threads = args.search.options().threads;
-        let (shards, workers) = (args.begin.shards, args.workers);
-        Peak { keep, max_depth, threads, shards, workers }.bytes(space, plan)
+    let room = Room {
+        memory_bytes: options.memory_bytes,
+        threads: options.threads,
+        disk_limit: args.search.disk_limit,
+        keep: args.begin.keep,
+        peak: Peak {
+            max_depth: args.search.max_depth,
+            threads: args.search.options().threads,
+            shards: args.begin.shards,
+            workers: args.workers,
+            ..Peak::default()
+        },
     };
-    let free = free_bytes(place)?.min(args.search.disk_limit.unwrap_or(u64::MAX));
-    // Counting the states up to a depth takes a few milliseconds, and usually the disk can hold them all anyway.
-    if args.search.max_depth.is_some() && peak_to(None, by_default) <= free {
-        return Ok(asked);
-    }
-    let peak = |keep| peak_to(args.search.max_depth, keep);
-    let needed = peak(by_default);
-    if needed <= free {
-        return Ok(asked);
-    }
-    let may_keep_two = asked.is_none() && by_default == Keep::Last;
-    if may_keep_two && peak(Keep::Two) <= free {
-        output::remark(&format!(
-            "three layers may need {}, but {} are free; keeping two, as with --keep two",
-            HumanBytes(needed),
-            HumanBytes(free)
-        ));
-        return Ok(Some(Keep::Two));
-    }
-    let limit = args.search.disk_limit.map(|limit| format!(" within --disk-limit {}", HumanBytes(limit)));
-    let two = match peak(Keep::Two) {
-        two if two < needed && may_keep_two => format!(" ({} with two layers)", HumanBytes(two)),
-        _ => String::new(),
-    };
-    Err(bad_input!(
-        "{} needs up to {} of disk space{two}, but only {} are available at {}{} ({} short). Free some space, use another disk with --dir or --store, or reduce the run with --track, --labels or --max-depth",
-        space.slug(),
-        HumanBytes(needed),
-        HumanBytes(free),
-        place.display(),
-        limit.unwrap_or_default(),
-        HumanBytes(needed - free)
-    ))
+    room.require(space, plan, args.store.as_deref().unwrap_or(path))
 }

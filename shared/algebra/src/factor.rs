@@ -10,6 +10,7 @@ use crate::transversal::Transversals;
 use crate::word::generator_orders;
 use crate::word_shortening::Shortener;
 use crate::{Ball, Group, Permutation, Word};
+use std::ops::Deref;
 use std::sync::OnceLock;
 
 /// The largest number of elements in the ball. If the whole group fits, all words are shortest ones.
@@ -25,19 +26,19 @@ const ALL_POWERS: u64 = 500_000_000;
 /// The number of words that are shortened.
 const CANDIDATES: usize = 32;
 
-/// Finds words for the elements of one group.
+/// Finds words for the elements of one group, which is borrowed or shared.
 #[derive(Clone, Debug)]
-pub struct Factoriser<'a> {
-    group: &'a Group,
+pub struct Factoriser<G> {
+    group: G,
     ball: Ball,
     /// Created when an element is far from the identity; `None` if their words would be too long.
     transversals: OnceLock<Option<Transversals>>,
 }
 
-impl<'a> Factoriser<'a> {
+impl<G: Deref<Target = Group>> Factoriser<G> {
     /// Prepares to find words in the generators of `group`. Results are deterministic: random numbers have
     /// fixed seeds.
-    pub fn new(group: &'a Group) -> Self {
+    pub fn new(group: G) -> Self {
         let (degree, generators) = (group.degree(), group.generators());
         let most = BALL.min(BALL_IMAGES / degree.max(1));
         let powers = generator_orders(generators)
@@ -111,7 +112,7 @@ impl<'a> Factoriser<'a> {
     /// transversals with words of bounded length.
     fn by_transversals(&self, element: &Permutation) -> Option<Word> {
         let transversals =
-            self.transversals.get_or_init(|| Transversals::new(self.group, &self.ball)).as_ref()?;
+            self.transversals.get_or_init(|| Transversals::new(&self.group, &self.ball)).as_ref()?;
         let sides = [element.clone(), element.inverse()];
         let divided = |side: usize, near: &Permutation| transversals.divide(&near.then(&sides[side]));
         // The length of a word, the side (element or inverse) that it represents, and the neighbour's index

@@ -19,6 +19,11 @@ pub struct Interrupted {
     pub signal: i32,
 }
 
+/// The process ends before its work is done, as it was told, with the exit code that the user asked for. Without a message.
+#[derive(Debug, thiserror::Error)]
+#[error("the work is not done")]
+pub struct NotDone(pub u8);
+
 /// The answer to the question is no, which was printed as the result. Exit code 1, without a message.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer is no")]
@@ -54,7 +59,7 @@ pub fn without_numbers(mut text: String) -> String {
 }
 
 /// Prints on standard error why a command failed, and returns its exit code: 2 for bad input, 128 + n for
-/// signal n, 1 for all else. Bad input is a [`BadInput`] among the causes, or a cause that `is_bad_input`
+/// signal n, that of a [`NotDone`], 1 for all else. Bad input is a [`BadInput`] among the causes, or a cause that `is_bad_input`
 /// recognises.
 pub fn end(result: anyhow::Result<()>, is_bad_input: fn(&(dyn Error + 'static)) -> bool) -> ExitCode {
     let Err(error) = result else {
@@ -63,11 +68,14 @@ pub fn end(result: anyhow::Result<()>, is_bad_input: fn(&(dyn Error + 'static)) 
     terminal_line::clear();
     if error.is::<Interrupted>() {
         terminal_line::tell(&error.to_string());
-    } else if !error.is::<No>() {
+    } else if !error.is::<No>() && !error.is::<NotDone>() {
         terminal_line::tell(&format!("error: {}", without_numbers(format!("{error:#}"))));
     }
     if error.chain().any(|cause| cause.is::<BadInput>() || is_bad_input(cause)) {
         return ExitCode::from(2);
+    }
+    if let Some(&NotDone(code)) = error.downcast_ref() {
+        return ExitCode::from(code);
     }
     match error.chain().find_map(|cause| cause.downcast_ref::<Interrupted>()) {
         Some(interrupted) => ExitCode::from(128 + interrupted.signal as u8),

@@ -114,7 +114,7 @@ static GROUPS: LazyLock<Vec<(Group, usize)>> = LazyLock::new(|| {
     boards.iter().map(|&(word, most)| (board(word), most)).chain([(rubik(), 110)]).collect()
 });
 
-static FACTORISERS: LazyLock<Vec<Factoriser<'static>>> =
+static FACTORISERS: LazyLock<Vec<Factoriser<&'static Group>>> =
     LazyLock::new(|| GROUPS.iter().map(|(group, _)| Factoriser::new(group)).collect());
 
 /// The index of a group, and an element of the group from a random walk that is much longer than the diameter
