@@ -74,6 +74,8 @@ pub struct Access {
     /// After this time without data the other side of a connection is sent a ping, which it must answer within
     /// the same time.
     keepalive: Duration,
+    /// The fingerprint of the authority that the certificates of others are checked against.
+    authority: Option<Arc<str>>,
     /// The options that this was loaded from, in command line form.
     options: Arc<str>,
     /// The connections of callers.
@@ -133,6 +135,7 @@ impl Access {
                 .map_err(|_| bad_input!("--tls-name: {name:?} is not a valid host name"))?,
             insecure: asked.insecure,
             keepalive: KEEPALIVE,
+            authority: authority.as_ref().map(|authority| authority.fingerprint().into()),
             options: asked.options().into(),
             connections: connections::Connections::default(),
             refusals: Arc::default(),
@@ -150,6 +153,11 @@ impl Access {
     /// space.
     pub fn options(&self) -> &str {
         &self.options
+    }
+
+    /// Returns the fingerprint of the authority that signs the certificates of this run, if there is one.
+    pub fn authority(&self) -> Option<&str> {
+        self.authority.as_deref()
     }
 
     /// Checks that this process may listen on an address: a loopback address is always allowed, any other

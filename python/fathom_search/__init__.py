@@ -13,6 +13,7 @@ Bad input raises ``ValueError``, anything else that fails ``RuntimeError``.
 
 from __future__ import annotations
 
+from ._cluster import cluster
 from ._puzzle import Group, Puzzle
 from ._result import Edges, PatternDatabase, Result, open, to_networkx
 from ._run import Solution, plan, run, solve
@@ -24,6 +25,7 @@ __all__ = [
     "Puzzle",
     "Result",
     "Solution",
+    "cluster",
     "open",
     "plan",
     "run",

@@ -2,6 +2,7 @@
 
 mod browser;
 mod faults;
+mod join_files;
 mod keys;
 mod lies;
 mod memory;

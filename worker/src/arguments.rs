@@ -2,7 +2,7 @@
 
 use crate::resources::ResourceArguments;
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, value_parser};
 use fathom_command::address::{Reached, to_listen_on};
 use fathom_command::machine::size;
 use fathom_engine::task::SpillPolicy;
@@ -28,7 +28,8 @@ pub struct WorkerArguments {
 const JOIN_EXAMPLES: &str = "\
 Examples:
   fathom worker --join node-0:7400 --listen 0.0.0.0:0 --store /scratch/fathom --keys keys
-  fathom worker --join 127.0.0.1:7400 --store store --threads 8 --memory 16GiB --disk-limit 500GiB";
+  fathom worker --join 127.0.0.1:7400 --store store --threads 8 --memory 16GiB --disk-limit 500GiB
+  fathom worker --join-file /lustre/you/4x4.join --store /scratch/fathom --listen 0.0.0.0:0 --keys keys";
 const TASK_EXAMPLES: &str = "\
 Examples:
   fathom worker task --run runs/4x4-multi --depth 9 --shards 0-15";
@@ -56,10 +57,16 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct JoinArguments {
     /// The coordinator, as HOST:PORT
-    #[arg(long, value_name = "HOST:PORT", requires = "store")]
+    #[arg(long, value_name = "HOST:PORT", requires = "store", group = "coordinator")]
     pub(crate) join: Option<String>,
+    /// A file that leads to the coordinator, written by 'fathom serve --join-file'
+    ///
+    /// The worker waits for the file, follows the coordinator to another host, and ends when the file says that the
+    /// run has ended.
+    #[arg(long, value_name = "FILE", requires = "store", group = "coordinator")]
+    pub(crate) join_file: Option<PathBuf>,
     /// Directory for this worker's layers, on a disk of its own; restart the worker with the same directory
-    #[arg(long, value_name = "DIR", requires = "join")]
+    #[arg(long, value_name = "DIR", requires = "coordinator")]
     pub(crate) store: Option<PathBuf>,
     /// Name of this worker [default: the host name]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
@@ -74,6 +81,9 @@ pub(crate) struct JoinArguments {
     /// How long to keep trying to reach the coordinator before giving up, for example 15min
     #[arg(hide_short_help = true, long, value_name = "TIME", default_value = "15min", allow_hyphen_values = true, value_parser = humantime::parse_duration)]
     pub(crate) patience: Duration,
+    /// Exit with this code if the worker stops before the run ends, so that a batch system starts it again
+    #[arg(hide_short_help = true, long, value_name = "CODE", value_parser = value_parser!(u8).range(1..))]
+    pub(crate) requeue_code: Option<u8>,
     #[command(flatten)]
     pub(crate) resources: ResourceArguments,
     /// What to do when data fetched from other workers fills three quarters of the layer memory: spill (write

@@ -5,7 +5,7 @@ use super::search::{BeginArguments, OnDoneArguments};
 use super::space::SpaceArguments;
 use super::{ADVANCED, OUTPUT};
 use clap::{Args, value_parser};
-use fathom_command::address::to_listen_on;
+use fathom_command::address::{Reached, to_listen_on};
 use fathom_coordinator::cluster::parts::PARTS;
 use fathom_proto::access::AccessArguments;
 use std::net::SocketAddr;
@@ -18,6 +18,9 @@ pub(crate) struct ClusterArguments {
     /// Address to listen on for workers
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7400", value_parser = to_listen_on)]
     pub(crate) listen: SocketAddr,
+    /// Address given to workers, as HOST or HOST:PORT [default: the address of --listen, or the name of this host]
+    #[arg(long, hide_short_help = true, value_name = "HOST")]
+    pub(crate) advertise: Option<Reached>,
     /// Number of workers that must store each file before its task counts as done
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = value_parser!(u32).range(1..=16))]
     pub(crate) replicas: u32,
@@ -51,6 +54,14 @@ pub(crate) struct ServeArguments {
     /// send each other nothing
     #[arg(long, value_name = "DIR", conflicts_with = "clean_stores")]
     pub(crate) shared_store: Option<PathBuf>,
+    /// Write a file that leads workers to this coordinator, for 'fathom worker --join-file'
+    ///
+    /// The file is renewed every ten seconds. At the end it says whether the run has ended, or can be continued.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) join_file: Option<PathBuf>,
+    /// Exit with this code if a signal stops the coordinator before the run ends, so that a batch system starts it again
+    #[arg(long, hide_short_help = true, value_name = "CODE", value_parser = value_parser!(u8).range(1..))]
+    pub(crate) requeue_code: Option<u8>,
     #[command(flatten)]
     pub(crate) on_done: OnDoneArguments,
     /// Print JSON

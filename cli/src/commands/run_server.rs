@@ -97,8 +97,10 @@ pub(crate) struct Served {
     coordinator: Coordinator<'static>,
     /// Queries the coordinator from other threads of this process.
     pub(crate) handle: CoordinatorHandle,
-    /// The address at which workers reach the coordinator.
+    /// The address at which the coordinator listens.
     pub(crate) address: SocketAddr,
+    /// The address at which other hosts reach it, as HOST:PORT.
+    pub(crate) called: String,
     server: JoinHandle<()>,
     /// The token that callers on this machine must present, if access is not otherwise restricted.
     token: Option<LocalToken>,
@@ -172,7 +174,8 @@ impl Served {
             None => access.clone(),
         };
         let access = access.for_lease(args.lease);
-        let commands = Commands::new(address, access.options());
+        let commands = Commands::new(address, args.advertise.as_ref(), access.options());
+        let called = commands.address().to_owned();
         let at_work = RunPresence::begin(&run.path, "served", Some(&commands), None);
         // If another process locks run.db, or its disk is full, the run pauses instead of failing.
         run.journal.wait_while_busy().context("cannot use run.db")?;
@@ -207,7 +210,7 @@ impl Served {
         tracing::info!(%address, "listening");
         let cut = coordinator.geometry().cut;
         let display = ServedDisplay::new(coordinator.run(), cut, handle.clone(), at_work, &options)?;
-        Ok(Self { runtime, coordinator, handle, address, server, token, display, over })
+        Ok(Self { runtime, coordinator, handle, address, called, server, token, display, over })
     }
 
     /// Returns the file with the token for workers on this machine, if they need one.

@@ -85,6 +85,7 @@ fn with_workers(
     let path = run.path.clone();
     let cluster = ClusterArguments {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        advertise: None,
         replicas: 1,
         lease: Duration::from_secs(30),
         max_depth: args.search.max_depth,

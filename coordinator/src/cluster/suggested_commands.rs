@@ -1,5 +1,6 @@
 //! The commands that connect to this coordinator, for messages that suggest the next one.
 
+use fathom_command::address::Reached;
 use fathom_command::machine;
 use std::net::SocketAddr;
 
@@ -22,14 +23,15 @@ impl Default for Commands {
 }
 
 impl Commands {
-    /// Creates the commands for a coordinator that listens on `address`. `options` are those that its
-    /// [keys](fathom_proto::access::Access::options) require.
-    pub fn new(address: SocketAddr, options: &str) -> Self {
+    /// Creates the commands for a coordinator that listens on `address`, and is reached at `advertised`, if that is
+    /// given. `options` are those that its [keys](fathom_proto::access::Access::options) require.
+    pub fn new(address: SocketAddr, advertised: Option<&Reached>, options: &str) -> Self {
         let (ip, port) = (address.ip(), address.port());
-        // Other hosts cannot connect to the unspecified address.
-        let called = match ip.is_unspecified() {
-            true => format!("{}:{port}", machine::host_name()),
-            false => address.to_string(),
+        let called = match advertised {
+            Some(reached) => reached.with_port(port),
+            // Other hosts cannot connect to the unspecified address.
+            None if ip.is_unspecified() => format!("{}:{port}", machine::host_name()),
+            None => address.to_string(),
         };
         let listen = match ip.to_canonical() {
             ip if ip.is_loopback() => "",
@@ -66,19 +68,21 @@ mod tests {
 
     #[test]
     fn commands_contain_address_and_keys() {
-        let here = Commands::new("127.0.0.1:7400".parse().unwrap(), "");
+        let here = Commands::new("127.0.0.1:7400".parse().unwrap(), None, "");
         assert_eq!(here.status(), "fathom status 127.0.0.1:7400");
         assert_eq!(here.join(), "fathom-worker --join 127.0.0.1:7400 --store DIR");
         let keys = " --keys /etc/fathom/keys";
         let address = "10.0.0.7:7400".parse().unwrap();
-        let far = Commands::new(address, keys);
+        let far = Commands::new(address, None, keys);
         assert_eq!(far.status(), "fathom status 10.0.0.7:7400 --keys /etc/fathom/keys");
         assert_eq!(far.stop(), "fathom stop 10.0.0.7:7400 --keys /etc/fathom/keys");
         let join =
             "fathom-worker --join 10.0.0.7:7400 --store DIR --listen 0.0.0.0:0 --keys /etc/fathom/keys";
         assert_eq!(far.join(), join);
-        let all = Commands::new("[::]:7400".parse().unwrap(), keys);
+        let all = Commands::new("[::]:7400".parse().unwrap(), None, keys);
         assert_eq!(all.address(), format!("{}:7400", machine::host_name()));
         assert!(all.join().contains(" --listen [::]:0 "), "{}", all.join());
+        let named = Commands::new(address, Some(&"login-1".parse().unwrap()), keys);
+        assert_eq!(named.address(), "login-1:7400");
     }
 }

@@ -7,6 +7,7 @@ use super::arguments::GivenFile;
 use super::token::Token;
 use anyhow::Result;
 use fathom_command::bad_input;
+use fathom_layer::Digest;
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
@@ -134,21 +135,32 @@ impl Identity {
 /// The authorities whose certificates are trusted.
 pub(super) struct Authority {
     roots: Arc<RootCertStore>,
+    /// The digest of the certificates.
+    fingerprint: Digest,
 }
 
 /// Reads the certificates of authorities.
 pub(super) fn authority(given: &GivenFile) -> Result<Authority> {
     let mut roots = RootCertStore::empty();
     let (option, path) = (given.option, given.path.display());
-    for certificate in certificates(given)? {
+    let certificates = certificates(given)?;
+    let fingerprint = Digest::new(
+        &certificates.iter().flat_map(|certificate| certificate.iter()).copied().collect::<Vec<u8>>(),
+    );
+    for certificate in certificates {
         roots
             .add(certificate)
             .map_err(|error| bad_input!("{option}: {path} is not a certificate authority: {error}"))?;
     }
-    Ok(Authority { roots: Arc::new(roots) })
+    Ok(Authority { roots: Arc::new(roots), fingerprint })
 }
 
 impl Authority {
+    /// Returns a text that tells this authority from others.
+    pub(super) fn fingerprint(&self) -> String {
+        self.fingerprint.to_string()[..16].into()
+    }
+
     /// Returns the configuration for calling others, with this process's certificate if there is one.
     pub(super) fn client(&self, identity: Option<&Identity>) -> Result<ClientConfig> {
         let verifier = WebPkiServerVerifier::builder_with_provider(Arc::clone(&self.roots), provider())

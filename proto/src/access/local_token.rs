@@ -153,10 +153,8 @@ impl Access {
     /// coordinator's token is looked up at each new connection.
     #[must_use]
     pub fn for_coordinator(&self, address: &str) -> Self {
-        let look_up = match self.token.get() {
-            None => on_loopback(address).into(),
-            Some(_) => Default::default(),
-        };
+        let is_given = self.look_up.is_empty() && self.token.get().is_some();
+        let look_up = if is_given { Default::default() } else { on_loopback(address).into() };
         let access = Self { look_up, token: Default::default(), ..self.clone() };
         if let Some(token) = self.token.get() {
             access.token.set(token);

@@ -5,8 +5,10 @@ use anyhow::{Result, anyhow};
 use backon::{Backoff, BackoffBuilder, ExponentialBuilder};
 use fathom_command::bad_input;
 use fathom_proto::access::{Access, ConnectError, Connection};
+use fathom_proto::join_file::{JoinFile, JoinFileError, JoinState, RENEWAL};
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,11 +23,40 @@ const LAST_PAUSE: Duration = Duration::from_millis(10);
 /// Maximum size of a message from the coordinator, in bytes.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
+/// Where the coordinator is.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// At an address, as HOST:PORT.
+    At(String),
+    /// Where this [`JoinFile`] says.
+    In(PathBuf),
+}
+
+/// The run has ended, as its join file says.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the run has ended")]
+pub struct RunEnded;
+
+/// Why there is no connection to the coordinator.
+#[derive(Debug)]
+pub(super) enum NoClient {
+    /// It cannot be called.
+    Connect(ConnectError),
+    /// Nobody serves the run now.
+    Absent(String),
+    /// The file leads to a coordinator that this worker cannot work for.
+    Unfit(String),
+    /// The run has ended.
+    Ended,
+}
+
 /// Calls the coordinator.
 #[derive(Clone, Debug)]
 pub struct Caller {
     access: Access,
-    address: String,
+    place: Place,
+    /// The address at which it was last called.
+    called: Arc<Mutex<String>>,
     /// Calls fail once attempts have failed for this time.
     patience: Duration,
     client: Arc<Mutex<Option<CoordinatorClient<Connection>>>>,
@@ -46,12 +77,12 @@ struct Away {
 }
 
 impl Caller {
-    /// Creates a caller for the coordinator at an address. Calls fail once attempts have failed for
-    /// `patience`.
-    pub fn new(access: Access, address: String, patience: Duration) -> Self {
+    /// Creates a caller for the coordinator. Calls fail once attempts have failed for `patience`.
+    pub fn new(access: Access, place: Place, patience: Duration) -> Self {
         Self {
             access,
-            address,
+            place,
+            called: Arc::default(),
             patience,
             client: Arc::default(),
             away: Arc::default(),
@@ -59,12 +90,47 @@ impl Caller {
         }
     }
 
-    pub(super) async fn client(&self) -> Result<CoordinatorClient<Connection>, ConnectError> {
+    /// Returns the address at which the coordinator was last called.
+    pub fn called(&self) -> String {
+        self.called.lock().expect("no thread panics while it holds the lock").clone()
+    }
+
+    /// Returns the address of the coordinator now.
+    fn address(&self) -> Result<String, NoClient> {
+        let path = match &self.place {
+            Place::At(address) => return Ok(address.clone()),
+            Place::In(path) => path,
+        };
+        let file = JoinFile::read(path).map_err(|error| match error {
+            JoinFileError::Absent { .. } => NoClient::Absent(error.to_string()),
+            JoinFileError::Foreign { .. } => NoClient::Unfit(error.to_string()),
+        })?;
+        match file.state {
+            JoinState::Ended => return Err(NoClient::Ended),
+            JoinState::Stopped => {
+                let path = path.display();
+                return Err(NoClient::Absent(format!("the coordinator has stopped, as {path} says")));
+            }
+            JoinState::Serving => {}
+        }
+        if file.authority.as_deref() != self.access.authority() {
+            let path = path.display();
+            return Err(NoClient::Unfit(format!(
+                "the coordinator of {path} has other keys than this worker. Use the same --keys directory, or a copy"
+            )));
+        }
+        Ok(file.address)
+    }
+
+    pub(super) async fn client(&self) -> Result<CoordinatorClient<Connection>, NoClient> {
         if let Some(client) = self.client.lock().expect("no thread panics while it holds the lock").clone() {
             return Ok(client);
         }
+        let address = self.address()?;
+        let access = self.access.for_coordinator(&address);
+        self.called.lock().expect("no thread panics while it holds the lock").clone_from(&address);
         // Boxed, because each call moves its future several times, and would have to move this one with it.
-        let connection = Box::pin(self.access.connect(&self.address, CONNECT)).await?;
+        let connection = Box::pin(access.connect(&address, CONNECT)).await.map_err(NoClient::Connect)?;
         let client = CoordinatorClient::new(connection)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
@@ -90,7 +156,11 @@ impl Caller {
                     }
                     Err(status) => (said(&status), self.is_final(&status)),
                 },
-                Err(error) => (error.to_string(), self.is_final_error(&error)),
+                Err(NoClient::Connect(error)) => (error.to_string(), self.is_final_error(&error)),
+                Err(NoClient::Absent(reason)) => (reason, false),
+                // Another coordinator may have taken the file for a while.
+                Err(NoClient::Unfit(reason)) => (reason, !self.has_registered()),
+                Err(NoClient::Ended) => return Err(RunEnded.into()),
             };
             if is_final {
                 return Err(bad_input!("{reason}"));
@@ -100,8 +170,9 @@ impl Caller {
             let silent = self.failed(&reason).elapsed();
             if silent > self.patience {
                 return Err(anyhow!(
-                    "no response from the coordinator for {} s: {reason}. The store is unchanged; run the same command to continue",
-                    silent.as_secs()
+                    "no response from the coordinator for {} s: {reason}{}. The store is unchanged; run the same command to continue",
+                    silent.as_secs(),
+                    self.age_of_file()
                 ));
             }
             // The last attempt is made when the patience is exhausted.
@@ -116,10 +187,23 @@ impl Caller {
         let away = away.get_or_insert_with(|| Away { since: Instant::now(), reason: String::new() });
         if away.reason != reason {
             let patience_s = self.patience.as_secs();
-            warn!(reason, patience_s, "coordinator cannot be reached; trying again");
+            warn!(reason, patience_s, "coordinator cannot be reached{}; trying again", self.age_of_file());
             away.reason = reason.into();
         }
         away.since
+    }
+
+    /// Returns when the join file was last renewed, in words, if it should have been renewed since.
+    fn age_of_file(&self) -> String {
+        let Place::In(path) = &self.place else { return String::new() };
+        match JoinFile::age(path).map(|age| Duration::from_secs(age.as_secs())) {
+            Some(age) if age > 3 * RENEWAL => format!(
+                " ({} was last renewed {} ago: its coordinator was killed, or cannot write the file)",
+                path.display(),
+                humantime::format_duration(age)
+            ),
+            _ => String::new(),
+        }
     }
 
     fn answered(&self) {

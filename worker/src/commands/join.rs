@@ -2,7 +2,7 @@
 
 use crate::arguments::JoinArguments;
 use crate::cluster::Meter;
-use crate::cluster::coordinator_client::Caller;
+use crate::cluster::coordinator_client::{Caller, Place, RunEnded};
 use crate::cluster::driver::{Identity, Worker};
 use crate::cluster::files::OpenFiles;
 use crate::cluster::peer_server::Exchange;
@@ -10,7 +10,7 @@ use crate::cluster::session::End;
 use crate::cluster::store_directory::{self, Home, keep_definition};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::activity::doing;
-use fathom_command::exit::said_by_system;
+use fathom_command::exit::{NotDone, said_by_system};
 use fathom_command::interrupt::on_request;
 use fathom_command::{bad_input, log, machine};
 use fathom_engine::run::{Keep, RunManifest, ShardId, ShardOrder};
@@ -36,15 +36,32 @@ const NETWORK_THREADS: usize = 2;
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
 
 pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()> {
-    let (Some(coordinator), Some(store)) = (&args.join, &args.store) else {
+    let place = match (&args.join, &args.join_file) {
+        (Some(address), _) => Some(Place::At(address.clone())),
+        (None, file) => file.clone().map(Place::In),
+    };
+    let (Some(place), Some(store)) = (place, &args.store) else {
         return Err(bad_input!(
-            "--join HOST:PORT and --store DIR are required (or use the subcommand 'task')"
+            "--join HOST:PORT (or --join-file FILE) and --store DIR are required (or use the subcommand 'task')"
         ));
     };
+    match worked(args, place, store, verbosity) {
+        Ok(true) => Ok(()),
+        Err(error) if error.is::<RunEnded>() => {
+            info!("nothing to do: the run has ended");
+            Ok(())
+        }
+        Ok(false) => args.requeue_code.map_or(Ok(()), |code| Err(NotDone(code).into())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Works for the coordinator at a place. Returns false if the worker was stopped while the run goes on.
+fn worked(args: &JoinArguments, place: Place, store: &Path, verbosity: log::Verbosity) -> Result<bool> {
     if let Some(parent) = args.child_of {
         machine::end_with(parent)?;
     }
-    let access = Access::load(&args.access)?.for_coordinator(coordinator);
+    let access = Access::load(&args.access)?;
     access.may_listen(args.listen)?;
     // The disk is needed until the process ends.
     let limited: Option<&'static LimitedDisk> = match args.disk_limit {
@@ -57,7 +74,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let stop = stop_on_signals()?;
     let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
     let name = args.name.clone().unwrap_or_else(machine::host_name);
-    let caller = Caller::new(access.clone(), coordinator.clone(), args.patience);
+    let caller = Caller::new(access.clone(), place.clone(), args.patience);
     let described = runtime.block_on(async {
         let mut stop = stop.clone();
         tokio::select! {
@@ -65,11 +82,11 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
             _ = stop.wait_for(|&told| told) => Ok(None),
         }
     })?;
-    let Some(described) = described else { return Ok(()) };
+    let Some(described) = described else { return Ok(false) };
     let DescribeRunResponse { definition, shared_store, shared_store_id, watched, shard_order, lease_ms } =
         described;
-    let access = access.for_lease(Duration::from_millis(lease_ms));
-    let caller = Caller::new(access.clone(), coordinator.clone(), args.patience);
+    let access = access.for_coordinator(&caller.called()).for_lease(Duration::from_millis(lease_ms));
+    let caller = Caller::new(access.clone(), place, args.patience);
     let manifest = RunManifest::from_toml(&definition).context("cannot use the coordinator's run")?;
     log::tag(&manifest.fingerprint.to_string()[..16], &home.id().to_string());
     let directory = home.of_run(manifest.fingerprint, disk)?;
@@ -153,10 +170,12 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     match end {
         End::Leave(LeaveReason::Clean) => {
             remove(&directory);
-            Ok(())
+            Ok(true)
         }
         End::Leave(LeaveReason::Failed) => Err(anyhow!("the run has failed; see the coordinator's message")),
-        _ => Ok(()),
+        // A drained worker is not to come back.
+        End::Leave(LeaveReason::Done | LeaveReason::Drained) => Ok(true),
+        End::Leave(LeaveReason::Stopped | LeaveReason::CoordinatorGoes) | End::Told => Ok(false),
     }
 }
 
