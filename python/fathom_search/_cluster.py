@@ -47,8 +47,8 @@ def cluster(
     on all nodes, as this package's wheels do.
 
     ``options`` are further options of ``fathom serve``, such as ``["--keep", "all"]``, and ``worker_options`` of
-    ``fathom-worker``. ``store`` is the directory of layers on each node, by default a temporary one that ends with the
-    task. ``host`` is the name of this host as nodes reach it. Nodes are sent new keys, so only they can join.
+    ``fathom-worker``. Layers are in ``directory``, which all nodes must be able to access at the same path. If they share no
+    disk, ``store`` is a directory on each node for its layers: then a node that fails must come back with them. ``host`` is the name of this host as nodes reach it. Nodes are sent new keys, so only they can join.
 
     Raises ``ValueError`` if ``fathom serve`` refuses the arguments, and ``RuntimeError`` if the run fails. Ctrl-C stops
     the run in order; the same call continues it.
@@ -64,6 +64,7 @@ def cluster(
         arguments = [_program("fathom"), "serve", os.fspath(puzzle), "--dir", os.fspath(directory), "--keys", keys]
         arguments += ["--listen", listen, "--advertise", host, "--join-file", join, "--json", "--quiet", *options]
         arguments += ["--metric", metric] if metric else []
+        arguments += ["--shared-store", os.fspath(directory)] if store is None else []
         with open(os.path.join(temporary, "messages"), "w+b") as messages:
             # A session of its own, so that Ctrl-C reaches only this process.
             coordinator = subprocess.Popen(
@@ -100,8 +101,7 @@ def _until_over(
             told = subprocess.run(
                 [_program("fathom"), "status", os.fspath(directory), "--json"], capture_output=True, check=False
             )
-            if told.returncode == 0:
-                counts = json.loads(told.stdout).get("counts") or []
+            if told.returncode == 0 and (counts := json.loads(told.stdout).get("counts")):
                 line = f"depth {len(counts) - 1}: {sum(counts):,} states"
                 if line != shown:
                     shown = line
@@ -145,8 +145,11 @@ def work(
     options: list[str],
     threads: int,
     host: str | None,
-) -> int:
-    """Works for the coordinator at an address until the run ends, and returns the exit code of the worker."""
+) -> bool:
+    """Works for the coordinator at an address, and returns whether the run has ended.
+
+    Raises ``RuntimeError`` if the worker refuses to start.
+    """
     with tempfile.TemporaryDirectory(prefix="fathom-") as temporary:
         for name, content in keys.items():
             path = pathlib.Path(temporary, name)
@@ -158,7 +161,12 @@ def work(
         command += ["--listen", listen, "--threads", str(threads), "--patience", "2min", "--quiet"]
         command += ["--name", f"{socket.gethostname()}-{os.getpid()}", "--child-of", str(os.getpid())]
         command += ["--advertise", host] if host and not host.startswith("127.") else []
-        return subprocess.run([*command, *options], check=False, stdin=subprocess.DEVNULL).returncode
+        ended = subprocess.run(
+            [*command, *options], check=False, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        if ended.returncode == 2:
+            raise RuntimeError(ended.stderr.strip())
+        return ended.returncode == 0
 
 
 def _host_to(address: str) -> str:
@@ -178,13 +186,12 @@ class _Dask:
     def host(self) -> str:
         return _host_to(self.client.scheduler.address.rpartition("://")[2].rpartition(":")[0].strip("[]"))
 
-    def start_workers(
-        self, address: str, keys: Keys, store: str | os.PathLike[str] | None, options: list[str]
-    ) -> None:
+    def start_workers(self, address: str, keys: Keys, store: str | os.PathLike[str] | None, options: list[str]) -> None:
         nodes = self.client.scheduler_info(n_workers=-1)["workers"]
         for node, info in nodes.items():
             task = self.tasks.get(node)
-            if task is not None and not task.done():
+            # The result is whether the run has ended; a worker that refuses to start raises.
+            if task is not None and (not task.done() or (task.status != "lost" and task.result())):
                 continue
             where = store and os.path.join(store, str(info["name"]))
             threads = int(info["nthreads"])
@@ -217,9 +224,7 @@ class _Ray:
     def host(self) -> str:
         return self.ray.util.get_node_ip_address()
 
-    def start_workers(
-        self, address: str, keys: Keys, store: str | os.PathLike[str] | None, options: list[str]
-    ) -> None:
+    def start_workers(self, address: str, keys: Keys, store: str | os.PathLike[str] | None, options: list[str]) -> None:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         for node in self.ray.nodes():
@@ -227,7 +232,7 @@ class _Ray:
             if not node["Alive"] or processors == 0:
                 continue
             task = self.tasks.get(number)
-            if task is not None and not self.ray.wait([task], timeout=0)[0]:
+            if task is not None and (not self.ray.wait([task], timeout=0)[0] or self.ray.get(task)):
                 continue
             where = store and os.path.join(store, number)
             remote = self.ray.remote(work).options(
@@ -236,9 +241,7 @@ class _Ray:
                 name="fathom-worker",
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node_id=number, soft=False),
             )
-            self.tasks[number] = remote.remote(
-                address, keys, where, options, processors, node["NodeManagerAddress"]
-            )
+            self.tasks[number] = remote.remote(address, keys, where, options, processors, node["NodeManagerAddress"])
 
     def tell(self, line: str) -> None:
         """Ray's dashboard shows the tasks by their name, and no events of applications."""
