@@ -232,7 +232,7 @@ class _Ray:
             if not node["Alive"] or processors == 0:
                 continue
             task = self.tasks.get(number)
-            if task is not None and (not self.ray.wait([task], timeout=0)[0] or self.ray.get(task)):
+            if task is not None and (not self.ray.wait([task], timeout=0)[0] or self.has_ended(task)):
                 continue
             where = store and os.path.join(store, number)
             remote = self.ray.remote(work).options(
@@ -242,6 +242,15 @@ class _Ray:
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node_id=number, soft=False),
             )
             self.tasks[number] = remote.remote(address, keys, where, options, processors, node["NodeManagerAddress"])
+
+    def has_ended(self, task: Any) -> bool:
+        """Returns whether a task saw the end of the run. Raises what it raised, but not that its node has failed."""
+        try:
+            return self.ray.get(task)
+        except self.ray.exceptions.RayTaskError:
+            raise
+        except self.ray.exceptions.RayError:
+            return False
 
     def tell(self, line: str) -> None:
         """Ray's dashboard shows the tasks by their name, and no events of applications."""
