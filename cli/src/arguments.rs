@@ -8,6 +8,7 @@ mod page;
 mod plan;
 mod puzzle_questions;
 mod search;
+pub(crate) mod served_options;
 mod space;
 
 pub(crate) use audit::AuditArguments;
@@ -28,12 +29,14 @@ pub(crate) use search::{
     BeginArguments, CompareArguments, MergeArguments, OnDoneArguments, RemoveArguments, ReportArguments,
     ResumeArguments, RunArguments, SearchArguments, VerifyArguments,
 };
+pub(crate) use served_options::ServedOptions;
 pub(crate) use space::SpaceArguments;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use fathom_command::log::Verbosity;
 use fathom_worker::arguments::WorkerArguments;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Count the states of a permutation puzzle at every distance from solved, by exhaustive breadth-first
@@ -71,10 +74,22 @@ impl Arguments {
                 if suggest(&mut error) {
                     error.exit();
                 }
-                settings.matches(Self::with_help())?
+                let line: Vec<OsString> = std::env::args_os().collect();
+                match (error.kind(), ServedOptions::completed(&line)?) {
+                    (ErrorKind::MissingRequiredArgument, Some(line)) => {
+                        let command = settings.applied(Self::without_help());
+                        command.try_get_matches_from(line).unwrap_or_else(|error| error.exit())
+                    }
+                    _ => settings.matches(Self::with_help())?,
+                }
             }
         };
-        Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+        let mut arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        if let (Command::Serve(serve), Some((name, given))) = (&mut arguments.command, matches.subcommand()) {
+            let command = Self::command();
+            serve.options = command.find_subcommand(name).map(|serve| ServedOptions::of(serve, given));
+        }
+        Ok(arguments)
     }
 
     /// Returns the command with its subcommands in groups, and examples below each.
@@ -84,7 +99,9 @@ impl Arguments {
 
     /// Returns the command as it is parsed. A negative number is a value out of range, not an option.
     fn without_help() -> clap::Command {
-        Self::command().mut_subcommands(|command| command.allow_negative_numbers(true))
+        let command = Self::command().mut_subcommands(|command| command.allow_negative_numbers(true));
+        // The options of a run that is continued come first.
+        command.mut_subcommand("serve", |serve| serve.args_override_self(true))
     }
 
     pub(crate) fn verbosity(&self) -> Verbosity {

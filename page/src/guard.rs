@@ -1,7 +1,7 @@
 //! Decides which requests are answered, and restricts what a browser may do with the answers.
 //!
 //! A request must name this server as its host, so that no other page can make a browser send requests
-//! under another name. A request must be a GET. A request must carry the token: in a cookie, as a bearer
+//! under another name. A request must be a GET or a HEAD. A request must carry the token: in a cookie, as a bearer
 //! token, or once in the address, from where the token is moved into the cookie. No response may be shown in
 //! a frame, run scripts of other servers, or be stored by a cache.
 
@@ -56,9 +56,10 @@ impl Guard {
             let said = if self.tls.is_some() { NOT_IN_CERTIFICATE } else { NOT_THIS_HOST };
             return Verdict::Answer(text(StatusCode::MISDIRECTED_REQUEST, said));
         };
-        if request.method() != Method::GET {
+        // The router answers HEAD as it would answer GET, without the body.
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "This page is read-only.\n");
-            answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET"));
+            answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
             return Verdict::Answer(answer);
         }
         if request.uri().path() == HEALTH || self.has_token(request.headers(), host) {

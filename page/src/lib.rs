@@ -46,36 +46,63 @@ const SNAPSHOT_INTERVAL: Duration = Duration::from_millis(500);
 /// The time that readers have to receive the last change.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(400);
 
-/// An address that this process listens on, before there is a run to show.
+/// The addresses that this process listens on, before there is a run to show.
 #[derive(Debug)]
 pub struct Listening {
-    listener: TcpListener,
-    address: SocketAddr,
-    tls: Option<PageTls>,
+    page: Option<PageListener>,
+    /// Where programs get metrics, without a token.
+    metrics: Option<TcpListener>,
     report: ReportMaker,
 }
 
+/// Where the page is served.
+#[derive(Debug)]
+struct PageListener {
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<PageTls>,
+}
+
 impl Listening {
-    /// Listens on an address. An address that other machines can reach needs TLS.
+    /// Listens on the addresses of the page and of metrics, if they are given. If other machines can reach the page, it
+    /// needs TLS. Metrics are served in plain text and without a token.
     ///
     /// # Errors
-    /// Bad input if the address does not belong to this machine, is in use, or can be reached by other
-    /// machines without TLS.
-    pub fn at(address: SocketAddr, tls: Option<PageTls>, report: ReportMaker) -> Result<Self> {
+    /// Bad input if an address does not belong to this machine, is in use, or is one of the page that other machines can
+    /// reach without TLS.
+    pub fn at(
+        page: Option<(SocketAddr, Option<PageTls>)>,
+        metrics: Option<SocketAddr>,
+        report: ReportMaker,
+    ) -> Result<Self> {
+        let page = page.map(|(address, tls)| PageListener::at(address, tls)).transpose()?;
+        let metrics = metrics.map(|address| bound(address, "--metrics")).transpose()?;
+        Ok(Self { page, metrics, report })
+    }
+}
+
+/// Listens on the address that an option gives.
+fn bound(address: SocketAddr, option: &str) -> Result<TcpListener> {
+    let listener = TcpListener::bind(address).map_err(|error| {
+        bad_input!(
+            "cannot listen on {address} for {option}: {}. Choose another address or port",
+            error.kind()
+        )
+    })?;
+    listener.set_nonblocking(true).context("cannot set a listener to non-blocking mode")?;
+    Ok(listener)
+}
+
+impl PageListener {
+    fn at(address: SocketAddr, tls: Option<PageTls>) -> Result<Self> {
         if tls.is_none() && !address.ip().to_canonical().is_loopback() {
             return Err(bad_input!(
                 "--http {address} would serve the page to other machines in plain text. Add --http-tls-cert and --http-tls-key, or listen on 127.0.0.1 and use an ssh tunnel"
             ));
         }
-        let listener = TcpListener::bind(address).map_err(|error| {
-            bad_input!(
-                "cannot listen on {address} for --http: {}. Choose another address or port",
-                error.kind()
-            )
-        })?;
-        listener.set_nonblocking(true).context("cannot set the listener of --http to non-blocking mode")?;
+        let listener = bound(address, "--http")?;
         let address = listener.local_addr().context("cannot determine the address of --http")?;
-        Ok(Self { listener, address, tls, report })
+        Ok(Self { listener, address, tls })
     }
 
     /// Returns the address of the page, with the token. With TLS the host is one that the certificate has.
@@ -95,13 +122,16 @@ impl Listening {
         };
         format!("{scheme}://{at}/?token={}", token.reveal())
     }
+}
 
+impl Listening {
     /// Shows a run that this process is computing.
     ///
     /// # Errors
     /// If the token cannot be written into the run's directory, or a thread cannot be started.
     pub fn show(self, run: &RunDirectory, feed: Box<dyn Feed>, status: StatusMaker) -> Result<Page> {
-        self.show_with(run, page::token_of_run(&run.path)?, feed, status)
+        let token = self.page.is_some().then(|| page::token_of_run(&run.path)).transpose()?;
+        self.show_with(run, token, feed, status)
     }
 
     /// Shows a directory without writing into it.
@@ -114,19 +144,19 @@ impl Listening {
         feed: Box<dyn Feed>,
         status: StatusMaker,
     ) -> Result<Page> {
-        self.show_with(run, page::token_for_reading(&run.path)?, feed, status)
+        let token = self.page.is_some().then(|| page::token_for_reading(&run.path)).transpose()?;
+        self.show_with(run, token, feed, status)
     }
 
     fn show_with(
         self,
         run: &RunDirectory,
-        token: Token,
+        token: Option<Token>,
         feed: Box<dyn Feed>,
         status: StatusMaker,
     ) -> Result<Page> {
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("page").enable_all().build();
         let runtime = runtime.context("cannot start the thread of --http")?;
-        let address = self.page_address(&token);
         let hub = Arc::new(Hub::new());
         let answers = Answers {
             hub: Arc::clone(&hub),
@@ -136,12 +166,21 @@ impl Listening {
             run: run.path.clone(),
             reporting: Mutex::new(()),
         };
-        let guard = Guard { token, tls: self.tls };
-        let listener = {
+        let answers = Arc::new(answers);
+        let listening = |listener| {
             let _in_runtime = runtime.enter();
-            tokio::net::TcpListener::from_std(self.listener).context("cannot listen for --http")?
+            tokio::net::TcpListener::from_std(listener).context("cannot listen")
         };
-        runtime.spawn(server::serve(listener, guard, Arc::new(answers)));
+        let mut address = None;
+        if let Some((page, token)) = self.page.zip(token) {
+            address = Some(page.page_address(&token));
+            let guard = Guard { token, tls: page.tls };
+            let router = server::page(guard.clone(), Arc::clone(&answers));
+            runtime.spawn(server::serve(listening(page.listener)?, guard.tls, router));
+        }
+        if let Some(listener) = self.metrics {
+            runtime.spawn(server::serve(listening(listener)?, None, server::metrics_alone(answers)));
+        }
         let (over, is_over) = oneshot::channel();
         let looking = runtime.spawn(publish_snapshots(feed, Arc::clone(&hub), is_over));
         Ok(Page { runtime, address, hub, looking: Some(looking), over: Some(over) })
@@ -170,16 +209,16 @@ async fn publish_snapshots(
 #[derive(Debug)]
 pub struct Page {
     runtime: Runtime,
-    address: String,
+    address: Option<String>,
     hub: Arc<Hub>,
     looking: Option<JoinHandle<Box<dyn Feed>>>,
     over: Option<oneshot::Sender<()>>,
 }
 
 impl Page {
-    /// Returns the address of the page, with the token.
-    pub fn address(&self) -> &str {
-        &self.address
+    /// Returns the address of the page, with the token; `None` if only metrics are served.
+    pub fn address(&self) -> Option<&str> {
+        self.address.as_deref()
     }
 
     /// Shows all readers how the run has ended. The page then stays unchanged until the value is dropped.
@@ -223,9 +262,9 @@ mod tests {
                 fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
                 PageTls::load(&certificate, &key).unwrap()
             });
-            let listening = Listening::at(at.parse().unwrap(), tls, |_, _| Ok(String::new())).unwrap();
-            let port = listening.address.port().to_string();
-            listening.page_address(&token).replace(&port, "PORT").replace(token.reveal(), "TOKEN")
+            let page = PageListener::at(at.parse().unwrap(), tls).unwrap();
+            let port = page.address.port().to_string();
+            page.page_address(&token).replace(&port, "PORT").replace(token.reveal(), "TOKEN")
         };
         assert_eq!(shown(None, "127.0.0.1:0"), "http://127.0.0.1:PORT/?token=TOKEN");
         assert_eq!(shown(Some("localhost"), "0.0.0.0:0"), "https://localhost:PORT/?token=TOKEN");

@@ -8,6 +8,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetri
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use std::fmt;
 use std::sync::Arc;
@@ -47,15 +48,39 @@ impl Writer<'_, '_> {
         self.labelled_gauges(about, values.map(|(of, value)| ([(label, of)], value)))
     }
 
-    /// Writes a gauge of each worker. Two workers may have the same name, so each also has its id.
+    /// Writes a gauge of each worker.
     fn gauge_of_workers(
         &mut self,
         about: (&str, &str, Option<&Unit>),
         workers: &[WorkerFacts],
         value: impl Fn(&WorkerFacts) -> f64,
     ) -> fmt::Result {
-        let labels = |worker: &WorkerFacts| [("worker", worker.name.clone()), ("id", worker.id.clone())];
-        self.labelled_gauges(about, workers.iter().map(|worker| (labels(worker), value(worker))))
+        self.labelled_gauges(about, workers.iter().map(|worker| (labels_of(worker), value(worker))))
+    }
+
+    /// Writes a counter of each worker.
+    fn counter_of_workers(
+        &mut self,
+        (name, help, unit): (&str, &str, Option<&Unit>),
+        workers: &[WorkerFacts],
+        value: impl Fn(&WorkerFacts) -> u64,
+    ) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, unit, MetricType::Counter)?;
+        for worker in workers {
+            ConstCounter::new(value(worker)).encode(family.encode_family(&labels_of(worker))?)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a metric that has the value 1 and says something in its labels.
+    fn info(&mut self, name: &str, help: &str, labels: Vec<(&str, String)>) -> fmt::Result {
+        let info = Info::new(labels);
+        info.encode(self.0.encode_descriptor(name, help, None, info.metric_type())?)
+    }
+
+    fn counter(&mut self, name: &str, help: &str, unit: Option<&Unit>, value: u64) -> fmt::Result {
+        let counter = ConstCounter::new(value);
+        counter.encode(self.0.encode_descriptor(name, help, unit, counter.metric_type())?)
     }
 
     fn labelled_gauges<L: EncodeLabelSet>(
@@ -84,10 +109,22 @@ impl Writer<'_, '_> {
     }
 }
 
+/// The labels with the [identity](crate::snapshot::RunFacts::identity) of a run.
+const RUN_LABELS: [&str; 3] = ["run", "space", "metric"];
+
+/// Two workers may have the same name, so each also has its id.
+fn labels_of(worker: &WorkerFacts) -> [(&'static str, String); 2] {
+    [("worker", worker.name.clone()), ("id", worker.id.clone())]
+}
+
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let Snapshot { run, shards, workers, tallies, growth, .. } = &*self.0;
         let mut out = Writer(&mut encoder);
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        out.info("build", "The program", vec![("version", version)])?;
+        let labels = RUN_LABELS.into_iter().zip(run.identity.iter().cloned()).collect();
+        out.info("run", "The run", labels)?;
         let digits = |digits: &str| digits.parse::<f64>().unwrap_or_default();
         if let Some(states) = &run.states {
             out.gauge("space_states", "States of the space", None, digits(states))?;
@@ -149,15 +186,10 @@ impl Collector for Metrics {
         }
         if let Some(read) = run.read {
             let help = "Read from disks by this process, or by all connected workers";
-            out.gauge("read", help, Some(&Unit::Bytes), read as f64)?;
+            out.counter("read", help, Some(&Unit::Bytes), read)?;
         }
         let written = growth.depths.iter().map(|depth| depth.bytes).sum::<u64>();
-        let all = [("all", written)];
-        out.counters(
-            ("written", "Size of the written layers", Some(&Unit::Bytes)),
-            "depths",
-            all.into_iter(),
-        )?;
+        out.counter("written", "Size of the written layers", Some(&Unit::Bytes), written)?;
         let of_state = |state| shards.iter().filter(|(is, _)| *is == state).count() as f64;
         let states = ShardState::ALL.map(|(state, _, word)| (word, of_state(state)));
         out.gauges(("shards", "Shards of the depth", None), "state", states.into_iter())?;
@@ -174,8 +206,11 @@ impl Collector for Metrics {
             let silent =
                 ("worker_silent", "Time since the last message of a silent worker", Some(&Unit::Seconds));
             out.gauge_of_workers(silent, workers, |worker| worker.silent.unwrap_or(0) as f64)?;
-            for (name, help, of) in OF_WORKERS {
+            for (name, help, of) in GAUGES_OF_WORKERS {
                 out.gauge_of_workers((name, help, Some(&Unit::Bytes)), workers, |worker| of(worker) as f64)?;
+            }
+            for (name, help, of) in COUNTERS_OF_WORKERS {
+                out.counter_of_workers((name, help, Some(&Unit::Bytes)), workers, of)?;
             }
         }
         let events = tallies.events.iter().map(|(event, times)| (&**event, *times));
@@ -183,9 +218,7 @@ impl Collector for Metrics {
         if let Some(Faults { failures, retries }) = &tallies.faults {
             let failures = failures.iter().map(|(kind, times)| (*kind, *times));
             out.counters(("failures", "Tasks and copies that failed", None), "kind", failures)?;
-            let help = "Tasks that were assigned again";
-            let counter = ConstCounter::new(*retries);
-            counter.encode(out.0.encode_descriptor("retries", help, None, counter.metric_type())?)?;
+            out.counter("retries", "Tasks that were assigned again", None, *retries)?;
         }
         if let Some(journal) = &tallies.journal {
             let help = "Time of a durable write to the journal";
@@ -202,11 +235,14 @@ impl Collector for Metrics {
 /// The metrics of each worker that are in bytes.
 type OfWorker = (&'static str, &'static str, fn(&WorkerFacts) -> u64);
 
-const OF_WORKERS: [OfWorker; 6] = [
+const GAUGES_OF_WORKERS: [OfWorker; 2] = [
     ("worker_disk_free", "Free space of a worker", |worker| worker.free),
+    ("worker_memory", "Private memory of the worker's process", |worker| worker.memory),
+];
+
+const COUNTERS_OF_WORKERS: [OfWorker; 4] = [
     ("worker_sent", "Sent to other workers since the worker registered", |worker| worker.sent),
     ("worker_received", "Received from other workers since the worker registered", |worker| worker.received),
-    ("worker_memory", "Private memory of the worker's process", |worker| worker.memory),
     ("worker_read", "Read from disks by the worker's process", |worker| worker.read),
     ("worker_written", "Written to disks by the worker's process", |worker| worker.written),
 ];
@@ -268,7 +304,7 @@ mod tests {
             "fathom_workers{presence=\"lost\"} 1.0",
             "fathom_worker_states_per_second{worker=\"node511\",id=\"000003ff\"} 1000000000.0",
             "fathom_worker_memory_bytes{worker=\"node511\",id=\"000003ff\"} 2097152.0",
-            "fathom_worker_read_bytes{worker=\"node0\",id=\"00000001\"} 0.0",
+            "fathom_worker_read_bytes_total{worker=\"node0\",id=\"00000001\"} 0",
             "fathom_failures_total{kind=\"disk full\"} 3",
             "fathom_retries_total 4",
             "fathom_fetch_seconds_sum 2.022",

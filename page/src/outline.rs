@@ -21,6 +21,7 @@ pub struct Outline {
     layers_at: PathBuf,
     title: String,
     name: String,
+    identity: [String; 3],
     /// The number of states of the space in digits, if it is known.
     states: Option<String>,
     /// Whether every state is visited.
@@ -91,6 +92,11 @@ impl Outline {
             layers_at: run.store_path()?.unwrap_or_else(|| run.path.clone()),
             title: display_names::title(&spec.source, &summary.metric, display_names::is_labelled(spec)),
             name: format!("{} {}{labels}", summary.space, summary.metric),
+            identity: [
+                run.manifest.fingerprint.to_string()[..16].to_owned(),
+                format!("{}{labels}", summary.space),
+                summary.metric.clone(),
+            ],
             states: summary.all.as_ref().map(ToString::to_string),
             is_complete: false,
             forecast: match &run.space {
@@ -181,6 +187,8 @@ impl Outline {
         RunFacts {
             title: self.title.clone(),
             name: self.name.clone(),
+            identity: self.identity.clone(),
+            seconds: self.layers.iter().map(|layer| layer.seconds).sum(),
             state: if complete { RunState::Complete } else { state },
             states,
             visited: visited.to_string(),

@@ -10,6 +10,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::routing::get;
+use fathom_proto::access::PageTls;
 use fathom_report::Format;
 use futures::stream::{self, Stream};
 use hyper::server::conn::http1;
@@ -72,9 +73,8 @@ pub(crate) struct Answers {
 type Shared = State<Arc<Answers>>;
 
 /// Answers callers until the future is dropped.
-pub(crate) async fn serve(listener: TcpListener, guard: Guard, answers: Arc<Answers>) {
-    let tls = guard.tls.as_ref().map(|tls| TlsAcceptor::from(Arc::clone(&tls.config)));
-    let router = router(guard, answers);
+pub(crate) async fn serve(listener: TcpListener, tls: Option<PageTls>, router: Router) {
+    let tls = tls.map(|tls| TlsAcceptor::from(Arc::clone(&tls.config)));
     let room = Arc::new(Semaphore::new(MAX_CALLERS));
     loop {
         let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
@@ -118,7 +118,17 @@ async fn talk(io: impl AsyncRead + AsyncWrite + Send + 'static, router: Router) 
     let _ = connection.await;
 }
 
-fn router(guard: Guard, answers: Arc<Answers>) -> Router {
+/// Returns what answers requests for metrics and for the health of the process, from anybody.
+pub(crate) fn metrics_alone(answers: Arc<Answers>) -> Router {
+    Router::new()
+        .route(HEALTH, get(|| async { text(StatusCode::OK, "ok\n") }))
+        .route("/metrics", get(numbers))
+        .fallback(|| async { text(StatusCode::NOT_FOUND, "This port has /metrics and /healthz.\n") })
+        .with_state(answers)
+}
+
+/// Returns what answers the requests of the page.
+pub(crate) fn page(guard: Guard, answers: Arc<Answers>) -> Router {
     let mut router = Router::new();
     for (path, kind, file) in FILES {
         router = router.route(path, get(move || async move { with_type(StatusCode::OK, kind, file) }));

@@ -90,6 +90,8 @@ pub struct RunFacts {
     pub title: String,
     /// The space and the metric in the form that commands accept.
     pub name: String,
+    /// The first digits of the fingerprint, the space, and the metric.
+    pub identity: [String; 3],
     /// The state of the run.
     pub state: RunState,
     /// States of the space, if their number is known.
@@ -114,6 +116,8 @@ pub struct RunFacts {
     pub depth_left: Option<f64>,
     /// Estimated remaining seconds of the run: minimum and maximum.
     pub run_left: Option<[f64; 2]>,
+    /// Seconds that the finished depths took.
+    pub seconds: f64,
     /// Bytes of the layers that are kept.
     pub disk_used: u64,
     /// Maximum number of bytes of the next layer, if it is known.

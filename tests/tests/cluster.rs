@@ -7,6 +7,7 @@ mod keys;
 mod lies;
 mod memory;
 mod network;
+mod operators;
 mod page;
 mod peers;
 mod proto;

@@ -2,6 +2,7 @@
 
 use super::page::HttpArguments;
 use super::search::{BeginArguments, OnDoneArguments};
+use super::served_options::ServedOptions;
 use super::space::SpaceArguments;
 use super::{ADVANCED, OUTPUT};
 use clap::{Args, value_parser};
@@ -71,6 +72,9 @@ pub(crate) struct ServeArguments {
     pub(crate) access: AccessArguments,
     #[command(flatten)]
     pub(crate) http: HttpArguments,
+    /// These options, as they are recorded in the run's directory.
+    #[arg(skip)]
+    pub(crate) options: Option<ServedOptions>,
 }
 
 #[derive(Debug, Args)]

@@ -22,6 +22,10 @@ pub(crate) struct HttpArguments {
     /// Keep serving the page for this long after the run has ended, for example 1h, or until Ctrl-C
     #[arg(long, hide_short_help = true, value_name = "TIME", allow_hyphen_values = true, value_parser = humantime::parse_duration, requires = "http")]
     pub(crate) http_linger: Option<Duration>,
+    /// Serve metrics for Prometheus at this address, as /metrics, and the health of the process, as /healthz: in plain
+    /// text, to anybody who can reach the address
+    #[arg(long, hide_short_help = true, value_name = "ADDR:PORT", value_parser = to_listen_on)]
+    pub(crate) metrics: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]

@@ -3,7 +3,9 @@
 
 use crate::arguments::{DrainArguments, StopArguments, WorkersArguments};
 use anyhow::{Context, Result, anyhow};
+use fathom_command::exit::BadInput;
 use fathom_command::{bad_input, output};
+use fathom_coordinator::cluster::serve::SERVING_ENDS;
 use fathom_coordinator::cluster::status::{ClusterStatus, WorkerStatus};
 use fathom_engine::run::RunManifest;
 use fathom_proto::access::{Access, AccessArguments, Connection};
@@ -11,8 +13,11 @@ use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_report::text;
 use indicatif::{HumanBytes, HumanCount};
+use serde_json::Value;
+use std::collections::VecDeque;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tonic::{Code, Response, Status};
 
@@ -99,6 +104,112 @@ impl Coordinator {
     pub(crate) fn status(&mut self) -> Result<String> {
         let mut client = self.client.clone();
         Ok(self.answer(async move { client.get_status(v1::GetStatusRequest {}).await })?.json)
+    }
+}
+
+/// A coordinator that is watched: it may be away for a while, and says how it ends.
+pub(crate) struct Watched {
+    address: String,
+    access: AccessArguments,
+    coordinator: Option<Coordinator>,
+    /// Since when it cannot be reached.
+    away: Option<Instant>,
+    events: Arc<Mutex<Events>>,
+}
+
+/// The events of a coordinator.
+#[derive(Debug, Default)]
+struct Events {
+    newest: VecDeque<Value>,
+    /// How the coordinator ended, in its words.
+    ending: Option<String>,
+}
+
+/// What is known of a coordinator.
+pub(crate) enum Seen {
+    /// The object that `fathom status --json` prints.
+    Status(String),
+    /// It cannot be reached for this time.
+    Away(Duration),
+    /// It has ended in order; how, in its words.
+    Ended(String),
+}
+
+impl Watched {
+    /// The maximum number of events that are kept.
+    const EVENTS: usize = 200;
+
+    /// Connects to the coordinator at an address.
+    pub(crate) fn call(address: &str, access: &AccessArguments) -> Result<Self> {
+        let coordinator = Some(Coordinator::call(address, access)?);
+        let events = Arc::default();
+        let this = Self { address: address.into(), access: access.clone(), coordinator, away: None, events };
+        this.follow()?;
+        Ok(this)
+    }
+
+    /// Returns the newest events, the last one last.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        self.locked().newest.iter().cloned().collect()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Events> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a thread that gathers events, until the coordinator exits.
+    fn follow(&self) -> Result<()> {
+        let mut coordinator = Coordinator::call(&self.address, &self.access)?;
+        let events = Arc::clone(&self.events);
+        std::thread::Builder::new().name("events".into()).spawn(move || {
+            // The next request reports that the coordinator has exited.
+            let _ = coordinator.follow(|text| {
+                if let Ok(event) = serde_json::from_str::<Value>(text) {
+                    let mut events = events.lock().unwrap_or_else(PoisonError::into_inner);
+                    events.ending = (event["message"] == SERVING_ENDS)
+                        .then(|| event["detail"].as_str().unwrap_or_default().to_owned());
+                    events.newest.push_back(event);
+                    if events.newest.len() > Self::EVENTS {
+                        events.newest.pop_front();
+                    }
+                }
+                Ok(())
+            });
+        })?;
+        Ok(())
+    }
+
+    /// Asks for the status once. A coordinator that cannot be reached is called again.
+    ///
+    /// # Errors
+    /// If the coordinator refuses, for example because another one has taken its address.
+    pub(crate) fn look(&mut self) -> Result<Seen> {
+        let status = match &mut self.coordinator {
+            Some(coordinator) => coordinator.status(),
+            None => match Coordinator::call(&self.address, &self.access) {
+                Ok(mut coordinator) => {
+                    self.follow()?;
+                    let status = coordinator.status();
+                    self.coordinator = Some(coordinator);
+                    status
+                }
+                Err(error) => Err(error),
+            },
+        };
+        match status {
+            Ok(status) => {
+                self.away = None;
+                Ok(Seen::Status(status))
+            }
+            Err(error) if error.is::<BadInput>() => Err(error),
+            Err(_) => {
+                self.coordinator = None;
+                if let Some(ending) = self.locked().ending.clone() {
+                    return Ok(Seen::Ended(ending));
+                }
+                Ok(Seen::Away(self.away.get_or_insert_with(Instant::now).elapsed()))
+            }
+        }
     }
 }
 

@@ -24,15 +24,17 @@ use std::time::{Duration, Instant};
 /// How often a lingering page checks whether it should end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Listens on the address of `--http`. Called before the run starts, so that nothing is written if the
+/// Listens on the addresses of `--http` and `--metrics`. Called before the run starts, so that nothing is written if an
 /// address cannot be used.
 pub(crate) fn listen(args: &HttpArguments) -> Result<Option<Listening>> {
-    let Some(address) = args.http else { return Ok(None) };
+    if args.http.is_none() && args.metrics.is_none() {
+        return Ok(None);
+    }
     let tls = match (&args.http_tls_cert, &args.http_tls_key) {
         (Some(certificate), Some(key)) => Some(PageTls::load(certificate, key)?),
         _ => None,
     };
-    Listening::at(address, tls, report::text_of).map(Some)
+    Listening::at(args.http.map(|address| (address, tls)), args.metrics, report::text_of).map(Some)
 }
 
 /// The page of a run, if `--http` is given.
@@ -99,8 +101,8 @@ impl Shown {
     }
 
     fn new(page: Option<Page>, local: Option<Local>, args: &HttpArguments) -> Self {
-        if let Some(page) = &page {
-            output::remark(&format!("the page of this run is at {}", page.address()));
+        if let Some(address) = page.as_ref().and_then(Page::address) {
+            output::remark(&format!("the page of this run is at {address}"));
         }
         Self { page, local, linger: args.http_linger.unwrap_or_default() }
     }
@@ -181,7 +183,7 @@ pub(crate) fn page(args: &PageArguments) -> Result<()> {
     let stopped = stopped();
     let Some(listening) = listening else { return Ok(()) };
     let page = show_directory(listening, &run)?;
-    output::line(page.address())?;
+    output::line(page.address().unwrap_or_default())?;
     let until = http.http_linger.map(|linger| Instant::now() + linger);
     while !stopped.load(Ordering::Relaxed) && until.is_none_or(|until| Instant::now() < until) {
         std::thread::sleep(POLL_INTERVAL);

@@ -1,6 +1,6 @@
 //! `fathom remove`: deletes the layers of a run. Its results are kept unless `--all` is given.
 
-use crate::arguments::RemoveArguments;
+use crate::arguments::{RemoveArguments, served_options};
 use anyhow::{Context, Result};
 use fathom_begin::new_run::store_of_run;
 use fathom_command::{bad_input, output};
@@ -24,7 +24,7 @@ const DATA: [&str; 3] = [LAYERS, "workers", "cosets.bin"];
 /// that the others belong to this run.
 const IN_STORE: [&str; 3] = [LAYERS, "cosets.bin", OWNER];
 /// The other files that Fathom creates in a run's directory.
-const RESULTS: [&str; 10] = [
+const RESULTS: [&str; 11] = [
     "watched.csv",
     "logs",
     "log.jsonl",
@@ -33,6 +33,7 @@ const RESULTS: [&str; 10] = [
     "log.3.jsonl",
     "log.4.jsonl",
     "at-work.json",
+    served_options::NAME,
     local_token::NAME,
     page::NAME,
 ];

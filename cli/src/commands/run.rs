@@ -12,7 +12,7 @@ use fathom_begin::engine_choice::require_bound;
 use fathom_command::exit::Interrupted;
 use fathom_command::interrupt::{Interrupts, interrupts};
 use fathom_command::log::{self, Verbosity};
-use fathom_command::shell;
+use fathom_command::{output, shell};
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::observer::Both;
 use fathom_engine::run::{Producers, RunSpace};
@@ -86,7 +86,11 @@ fn searched(
     let disk: &dyn Disk = limited.as_ref().map_or(&LocalDisk, |limited| limited);
     watch::write(&directory.path, &directory.journal, &LocalDisk)?;
     let mut state = RunState::Complete;
-    if !is_settled(directory, &LocalDisk)? {
+    if is_settled(directory, &LocalDisk)? {
+        if args.resources.has_memory() {
+            output::remark("the run is complete: --memory has no effect");
+        }
+    } else {
         let Interrupts { at_once, requested, signal } = interrupts().clone();
         let stop = Stop { requested, at_once };
         let display = Display::new(directory, verbosity, options.max_depth, args.disk_limit)?;

@@ -61,15 +61,15 @@ pub(crate) fn on_signals(handle: CoordinatorHandle, tell: fn(&CoordinatorHandle)
     });
 }
 
-/// Prints the result of a run that has ended.
-pub(crate) fn report(ending: &Ending, run: &RunDirectory, json: bool) -> Result<()> {
+/// Prints the result of a run that has ended. `again` says how it is continued if it was stopped.
+pub(crate) fn report(ending: &Ending, run: &RunDirectory, json: bool, again: &str) -> Result<()> {
     watch::write(&run.path, &run.journal, &LocalDisk)?;
     match ending {
         Ending::Complete | Ending::MaxDepth => result::print(run, json),
         Ending::Stopped | Ending::Terminated => {
             let path = shell::path(&run.path);
             terminal_line::tell(&format!(
-                "stopped; run the same command to continue, or 'fathom status {path}' to see the progress"
+                "stopped; {again} to continue, or 'fathom status {path}' to see the progress"
             ));
             Ok(())
         }

@@ -8,7 +8,7 @@ use crate::commands::progress::coordinator::DisplayOptions;
 use crate::commands::run_server::{Served, ended, listen, on_signals, report};
 use anyhow::{Context, Result};
 use fathom_command::exit::NotDone;
-use fathom_command::{bad_input, log};
+use fathom_command::{bad_input, log, shell};
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::cluster::journal_tables;
@@ -19,6 +19,12 @@ use fathom_engine::shared_store;
 use fathom_layer::LocalDisk;
 use fathom_proto::access::Access;
 use fathom_proto::join_file::{self, JoinFile, JoinState, Renewed};
+use std::path::Path;
+
+/// Returns how a stopped run is continued.
+fn again(path: &Path) -> String {
+    format!("run 'fathom serve --dir {}'", shell::path(path))
+}
 
 /// Returns the file that leads to the coordinator of a run.
 fn leading_to(run: &RunDirectory, address: String, access: &Access, state: JoinState) -> JoinFile {
@@ -62,13 +68,16 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
             leading_to(&run, args.cluster.listen.to_string(), &access, JoinState::Ended).write(path)?;
         }
         let shown = Shown::ended(listening, &args.http, &run)?;
-        let reported = report(&ending, &run, args.json);
+        let reported = report(&ending, &run, args.json, &again(&run.path));
         run.unlock();
         let told = completion_hook::after(&args.on_done, &run.path, false, reported);
         shown.end(&run, page::state_of(&ending))?;
         return told;
     }
     let path = run.path.clone();
+    if let Some(options) = &args.options {
+        options.write(&path)?;
+    }
     let display = DisplayOptions { verbosity, max_depth: args.cluster.max_depth, holds_layers: false };
     let listener = listener.map_or_else(|| listen(args.cluster.listen), Ok)?;
     let served = Served::begin(run, listener, &layers_at, &args.cluster, &access, display)?;
@@ -85,7 +94,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     }
     match served {
         Ok((ending, mut run)) => {
-            let reported = report(&ending, &run, args.json);
+            let reported = report(&ending, &run, args.json, &again(&path));
             run.unlock();
             let ended = completion_hook::after(&args.on_done, &path, ending.is_stop(), reported);
             shown.end(&run, page::state_of(&ending))?;

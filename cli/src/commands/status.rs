@@ -1,7 +1,8 @@
 //! `fathom status`.
 
 use crate::arguments::StatusArguments;
-use crate::commands::coordinator_queries::{Coordinator, address_of, table_of};
+use crate::commands::coordinator_queries::{Coordinator, Seen, Watched, address_of, table_of};
+use crate::commands::progress_estimator::line;
 use crate::commands::run_presence::{self, Note};
 use anyhow::{Context, Result};
 use fathom_command::{output, shell};
@@ -14,7 +15,7 @@ use fathom_report::text::many;
 use fathom_report::wait_times::WaitTimes;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
@@ -37,8 +38,28 @@ pub(crate) fn status(args: &StatusArguments) -> Result<()> {
     let Some(address) = address_of(&args.run) else {
         return again(args.watch, || of_directory(&args.run, args.json));
     };
-    let mut coordinator = Coordinator::call(address, &args.access)?;
-    again(args.watch, || of_coordinator(&mut coordinator, args.json))
+    if !args.watch {
+        let (_, text) = of_coordinator(Coordinator::call(address, &args.access)?.status()?, args.json)?;
+        return output::line(&text);
+    }
+    let mut coordinator = Watched::call(address, &args.access)?;
+    let mut last = String::new();
+    again(true, || {
+        Ok(match coordinator.look()? {
+            Seen::Status(status) => {
+                let (found, text) = of_coordinator(status, args.json)?;
+                last.clone_from(&text);
+                (found, text)
+            }
+            Seen::Away(_) if args.json => (Found::Working, json!({ "unreachable": true }).to_string()),
+            Seen::Away(time) => {
+                let time = line::duration(time.as_secs_f64());
+                (Found::Working, format!("{last}\nunreachable for {time}, retrying"))
+            }
+            Seen::Ended(how) if args.json => (Found::Still, json!({ "ended": how }).to_string()),
+            Seen::Ended(how) => (Found::Still, format!("{last}\nthe coordinator has ended: {how}")),
+        })
+    })
 }
 
 /// Whether a process works on a run.
@@ -64,8 +85,7 @@ fn again(watch: bool, mut look: impl FnMut() -> Result<(Found, String)>) -> Resu
     }
 }
 
-fn of_coordinator(coordinator: &mut Coordinator, json: bool) -> Result<(Found, String)> {
-    let text = coordinator.status()?;
+fn of_coordinator(text: String, json: bool) -> Result<(Found, String)> {
     let fields: Value = serde_json::from_str(&text)?;
     let found = if fields["complete"] == true { Found::Still } else { Found::Working };
     if json {
@@ -153,11 +173,11 @@ pub(crate) fn way_on(run: &RunDirectory, path: &Path) -> Result<String> {
         LayersAt::Store(store) => {
             let store = shell::path(&store);
             format!(
-                "layers in {store}; continue with 'fathom resume {path}', or on several hosts with 'fathom serve … --dir {path} --shared-store {store}'"
+                "layers in {store}; continue with 'fathom resume {path}', or on several hosts with 'fathom serve --dir {path}'"
             )
         }
         LayersAt::Workers => {
-            format!("layers on its workers; continue with 'fathom serve … --dir {path}'")
+            format!("layers on its workers; continue with 'fathom serve --dir {path}'")
         }
     })
 }

@@ -3,36 +3,32 @@
 mod screen;
 
 use crate::arguments::TopArguments;
-use crate::commands::coordinator_queries::{Coordinator, address_of};
+use crate::commands::coordinator_queries::{Seen, Watched, address_of};
 use crate::commands::progress_estimator::line;
 use crate::commands::run_presence;
 use crate::commands::status::way_on;
 use anyhow::Result;
 use fathom_command::bad_input;
 use fathom_command::interrupt::interrupts;
-use fathom_command::log_text;
+use fathom_command::log_text::{self, Names};
+use fathom_command::output;
 use fathom_coordinator::cluster::status::ClusterStatus;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::summary::Summary;
-use fathom_proto::access::AccessArguments;
 use indicatif::HumanBytes;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use screen::{Screen, Shards, draw};
 use serde_json::Value;
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{IsTerminal, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// The time between two reads of the run.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The time between two checks of keys and signals.
 const KEYS: Duration = Duration::from_millis(100);
-/// The maximum number of events that are kept.
-const EVENTS: usize = 200;
 /// The number of bytes that are read from the end of a log file.
 const TAIL: u64 = 32 << 10;
 
@@ -43,26 +39,46 @@ pub(crate) fn top(args: &TopArguments) -> Result<()> {
     let Some(address) = address_of(&args.run) else {
         // Errors are reported before the display takes over the terminal.
         of_directory(&args.run)?;
-        return show(|| of_directory(&args.run));
+        return show(|| of_directory(&args.run).map(Look::At));
     };
-    let mut coordinator = Coordinator::call(address, &args.access)?;
-    let events = follow(address, &args.access)?;
+    let mut coordinator = Watched::call(address, &args.access)?;
+    let mut last = None;
     show(|| {
-        of_coordinator(
-            &mut coordinator,
-            &events.lock().expect("the lock is never poisoned: no code panics while holding it"),
-        )
+        let mut screen: Screen = match coordinator.look()? {
+            Seen::Status(status) => of_coordinator(&status, &coordinator.events())?,
+            Seen::Ended(how) => return Ok(Look::Over(format!("the coordinator has ended: {how}"))),
+            Seen::Away(time) => {
+                let mut screen: Screen = Option::clone(&last).unwrap_or_default();
+                let time = line::duration(time.as_secs_f64());
+                screen.progress = vec![format!("unreachable for {time}, retrying")];
+                return Ok(Look::At(screen));
+            }
+        };
+        screen.progress.retain(|line| !line.is_empty());
+        last = Some(screen.clone());
+        Ok(Look::At(screen))
     })
 }
 
+/// What is to be drawn.
+enum Look {
+    /// A run as it is now.
+    At(Screen),
+    /// Nothing more: the reason is printed.
+    Over(String),
+}
+
 /// Draws until a key, a signal or an error ends the display, and then restores the terminal.
-fn show(mut look: impl FnMut() -> Result<Screen>) -> Result<()> {
+fn show(mut look: impl FnMut() -> Result<Look>) -> Result<()> {
     // In raw mode Ctrl-C is a key. Other signals set a flag that the loop checks.
     let interrupts = interrupts();
     interrupts.at_once.store(false, Ordering::Relaxed);
-    let mut screen = look()?;
+    let mut screen = match look()? {
+        Look::At(screen) => screen,
+        Look::Over(reason) => return output::line(&reason),
+    };
     let mut terminal = ratatui::try_init()?;
-    let mut drawn = || -> Result<()> {
+    let mut drawn = || -> Result<Option<String>> {
         let mut looked = Instant::now();
         while !interrupts.requested.load(Ordering::Relaxed) {
             terminal.draw(|frame| draw(frame, &screen))?;
@@ -71,46 +87,28 @@ fn show(mut look: impl FnMut() -> Result<Screen>) -> Result<()> {
                 && (matches!(key.code, KeyCode::Char('q') | KeyCode::Esc)
                     || key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL))
             {
-                return Ok(());
+                return Ok(None);
             }
             if looked.elapsed() >= POLL_INTERVAL {
                 looked = Instant::now();
-                screen = look()?;
+                match look()? {
+                    Look::At(seen) => screen = seen,
+                    Look::Over(reason) => return Ok(Some(reason)),
+                }
             }
         }
-        Ok(())
+        Ok(None)
     };
     let end = drawn();
     ratatui::restore();
-    end
+    end?.map_or(Ok(()), |reason| output::line(&reason))
 }
 
-/// Starts a thread that gathers the events of a coordinator, newest last.
-fn follow(address: &str, access: &AccessArguments) -> Result<Arc<Mutex<VecDeque<String>>>> {
-    let events = Arc::new(Mutex::new(VecDeque::new()));
-    let gathered = Arc::clone(&events);
-    let mut coordinator = Coordinator::call(address, access)?;
-    std::thread::Builder::new().name("events".into()).spawn(move || {
-        // The next status request reports that the coordinator has exited.
-        let _ = coordinator.follow(|text| {
-            if let Ok(fields) = serde_json::from_str(text) {
-                let mut events =
-                    gathered.lock().expect("the lock is never poisoned: no code panics while holding it");
-                events.push_back(log_text::line(&fields, &Vec::new()));
-                if events.len() > EVENTS {
-                    events.pop_front();
-                }
-            }
-            Ok(())
-        });
-    })?;
-    Ok(events)
-}
-
-fn of_coordinator(coordinator: &mut Coordinator, events: &VecDeque<String>) -> Result<Screen> {
-    let text = coordinator.status()?;
-    let fields: Value = serde_json::from_str(&text)?;
-    let cluster: ClusterStatus = serde_json::from_str(&text)?;
+fn of_coordinator(status: &str, events: &[Value]) -> Result<Screen> {
+    let fields: Value = serde_json::from_str(status)?;
+    let cluster: ClusterStatus = serde_json::from_str(status)?;
+    let names: Names =
+        cluster.workers.iter().map(|worker| (worker.id.clone(), worker.name.clone())).collect();
     let counts: Vec<u64> =
         fields["counts"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
     let text = |name: &str| fields[name].as_str().unwrap_or_default();
@@ -136,7 +134,7 @@ fn of_coordinator(coordinator: &mut Coordinator, events: &VecDeque<String>) -> R
             rest: cluster.shards_waiting,
         },
         workers: cluster.workers,
-        events: events.iter().cloned().collect(),
+        events: events.iter().map(|event| log_text::line(event, &names)).collect(),
     })
 }
 

@@ -42,6 +42,8 @@ const WORKER_LEAVES: Duration = Duration::from_millis(250);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// The same, while waiting for nothing else.
 const LOOK_SOON: Duration = Duration::from_millis(1);
+/// How a stopped run is continued.
+const SAME: &str = "run the same command";
 /// The pause between two starts.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -64,7 +66,7 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
     log::start(&run.path.join(LOG), verbosity.lines())?;
     if let Some(ending) = ended(&run, args.search.max_depth)? {
         let shown = Shown::ended(listening, &args.http, &run)?;
-        let reported = report(&ending, &run, args.search.json);
+        let reported = report(&ending, &run, args.search.json, SAME);
         run.unlock();
         let told = completion_hook::after(&args.search.on_done, &run.path, false, reported);
         shown.end(&run, page::state_of(&ending))?;
@@ -175,7 +177,7 @@ fn with_workers(
             let message = format!("stopped; run the same command to continue in {}", run.path.display());
             Err(Interrupted { message, signal }.into())
         }
-        None => report(&ending, &run, args.search.json),
+        None => report(&ending, &run, args.search.json, SAME),
     };
     run.unlock();
     let ended = completion_hook::after(&args.search.on_done, &path, ending.is_stop(), reported);

@@ -213,6 +213,17 @@ impl Ending {
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::Stopped | Self::Terminated)
     }
+
+    /// Returns what happened, in words.
+    pub fn words(&self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::MaxDepth => "last depth reached",
+            Self::Stopped => "stopped by a user",
+            Self::Terminated => "stopped by a signal",
+            Self::Failed(_) => "failed",
+        }
+    }
 }
 
 /// The subject of a note.
@@ -305,6 +316,7 @@ impl NoteKind {
             Self::Stuck => "worker is stuck",
             Self::TaskGiven => "task given",
             Self::TaskDone => "task done",
+            Self::TaskFailed(FailureKind::Stopped) => "task handed back",
             Self::TaskFailed(_) => "task failed",
             Self::CommandLost => "command was lost",
             Self::LateReport => "late report ignored",
@@ -332,6 +344,7 @@ impl NoteKind {
     pub fn level(self) -> NoteLevel {
         match self {
             Self::TaskGiven
+            | Self::TaskFailed(FailureKind::Stopped)
             | Self::TaskDone
             | Self::CopyOrdered
             | Self::CopyDone

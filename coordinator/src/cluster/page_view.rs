@@ -3,7 +3,7 @@
 use crate::cluster::event::{Millis, Note, NoteKind, NoteLevel, Progress};
 use crate::cluster::parts::{CopyState, TaskProgress};
 use crate::cluster::state::State;
-use crate::cluster::status::ClusterStatus;
+use crate::cluster::status::{ClusterStatus, obstacle};
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
@@ -121,6 +121,8 @@ pub struct LayerProgress {
     pub bytes: u64,
     /// The committed layers; `None` if the caller already has them.
     pub layers: Option<Vec<LayerRow>>,
+    /// The reason why the run waits, if it does.
+    pub obstacle: Option<String>,
 }
 
 impl LayerProgress {
@@ -128,7 +130,13 @@ impl LayerProgress {
     ///
     /// # Errors
     /// If the journal cannot be read.
-    pub(super) fn new(run: &RunDirectory, state: &State, cut: ShardCut, known_layers: usize) -> Result<Self> {
+    pub(super) fn new(
+        run: &RunDirectory,
+        state: &State,
+        cut: ShardCut,
+        known_layers: usize,
+        now: Millis,
+    ) -> Result<Self> {
         let changed = known_layers != state.depth().0 as usize;
         let layers = || run.journal.layers().context("cannot read run.db");
         let is_done = |shard: &ShardId| state.is_done(Task { depth: state.depth(), shard: *shard });
@@ -145,6 +153,7 @@ impl LayerProgress {
             states: states(state),
             bytes: state.tasks().reports().map(|(report, _)| report.bytes).sum(),
             layers: changed.then(layers).transpose()?,
+            obstacle: obstacle(state, now),
         })
     }
 }

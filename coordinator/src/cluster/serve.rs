@@ -41,6 +41,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::{broadcast, oneshot};
 use tracing::{debug, info, warn};
 
+/// The last event of a coordinator. Its detail says how the run ended.
+pub const SERVING_ENDS: &str = "serving ends";
 /// Interval of [`Event::Tick`].
 const TICK: Duration = Duration::from_millis(100);
 /// Time for which the loop waits for the check of the last layers before it turns to other events. Few checks take
@@ -288,6 +290,7 @@ impl<'d> Coordinator<'d> {
                         &self.state,
                         self.geometry.cut,
                         known_layers,
+                        self.now(),
                     )?);
                     continue;
                 }
@@ -431,6 +434,7 @@ impl<'d> Coordinator<'d> {
                 return Ok(None);
             }
             if let Some(ending) = self.carry_out(effect)? {
+                self.tell(json!({ "message": SERVING_ENDS, "detail": ending.words() }));
                 return Ok(Some(ending));
             }
         }
@@ -616,11 +620,11 @@ impl<'d> Coordinator<'d> {
                     self.state.members().iter().map(|(_, worker)| worker.progress.sent_bytes).sum();
                 info!(
                     run = self.name(),
-                    ending = ?ending,
+                    ending = ending.words(),
                     sent_bytes = sent,
                     seconds = self.begun.elapsed().as_secs_f64(),
                     processor_seconds = machine::processor_seconds(),
-                    "serving ends"
+                    "{SERVING_ENDS}"
                 );
                 return Ok(Some(ending));
             }

@@ -3,7 +3,7 @@
 import * as growth from "/growth.js";
 import * as shards from "/shards.js";
 import * as workers from "/workers.js";
-import { about, byId, bytes, element, grouped, percent, rate, say, time } from "/words.js";
+import { about, byId, bytes, element, grouped, moment, percent, rate, say, time } from "/words.js";
 
 const MOST_EVENTS = 400;
 /// The server sends something every ten seconds.
@@ -63,6 +63,7 @@ function showRun() {
         if (run.has_forecast) facts.push(fact("whole run", left(), run.run_left ? "left" : ""));
     } else if (run.depth !== null) {
         facts.push(fact(run.largest ? run.largest[0] : "finished depths up to", String(run.depth)));
+        facts.push(fact("time of all depths", time(run.seconds)));
     }
     const next = run.disk_next && !isOver ? `up to ${bytes(run.disk_next)} for the next depth` : "";
     const served = run.sent !== null, all = served ? " of the workers" : "";
@@ -131,9 +132,8 @@ function words(event) {
 }
 
 function item(event) {
-    const made = element("li", undefined, event.severity), when = new Date(event.time), stamp = element("time", when.toLocaleTimeString());
+    const made = element("li", undefined, event.severity), when = new Date(event.time), stamp = element("time", moment(when));
     stamp.dateTime = when.toISOString();
-    stamp.title = when.toLocaleString();
     made.append(stamp, element("b", event.what), words(event).slice(event.what.length + 1));
     return made;
 }
@@ -167,7 +167,7 @@ function connected(isSo) {
     const where = byId("connection");
     where.className = isSo ? "quiet" : "quiet bad";
     if (isSo) return say("connection", "live");
-    const since = new Date(heard).toLocaleTimeString();
+    const since = moment(new Date(heard));
     const isOver = run && OVER.includes(run.state);
     say("connection", isOver ? "the server ended with the run; 'fathom page' shows the run again" : `no update since ${since}: the server is not reachable; reconnecting`);
 }

@@ -36,6 +36,13 @@ export function time(seconds) {
     return `${(seconds / 86400).toPrecision(2)} days`;
 }
 
+/// A date and a time of this host's time zone, such as 2026-03-05 07:08:09.
+export function moment(when) {
+    const two = (number) => String(number).padStart(2, "0");
+    const day = [when.getFullYear(), two(when.getMonth() + 1), two(when.getDate())].join("-");
+    return `${day} ${[when.getHours(), when.getMinutes(), when.getSeconds()].map(two).join(":")}`;
+}
+
 export function percent(share) {
     if (share >= 1) return "100 %";
     const shown = share * 100;

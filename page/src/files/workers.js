@@ -5,6 +5,7 @@ import { byId, bytes, element, rate, say, time } from "/words.js";
 const SVG = "http://www.w3.org/2000/svg";
 const POINTS = 40, BETWEEN = 3000;
 const body = byId("workers").tBodies[0];
+const LABELS = Array.from(byId("workers").tHead.rows[0].cells, (cell) => cell.textContent);
 const workers = [];
 const seen = new Set();
 /// Lines are drawn only where they are visible.
@@ -23,7 +24,12 @@ function added() {
     svg.setAttribute("aria-hidden", "true");
     const polyline = document.createElementNS(SVG, "polyline");
     svg.append(polyline);
-    const cells = Array.from({ length: 12 }, () => element("td"));
+    // On a narrow screen a row is a card, where the label stands before each value.
+    const cells = LABELS.map((label) => {
+        const cell = element("td");
+        cell.dataset.label = label;
+        return cell;
+    });
     cells[3].append(svg);
     row.append(...cells);
     row.dataset.worker = workers.length;

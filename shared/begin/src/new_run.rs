@@ -3,6 +3,7 @@
 use crate::engine_choice::{asks_for_few, has_few_states, has_tiny_cosets, require_bound};
 use crate::plan_search::{can_be_listed, planned, without_cosets};
 use anyhow::{Context, Error, Result};
+use fathom_command::exit::said_by_system;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, RunDirectory, look};
 use fathom_engine::run::{Keep, ListPlan, ListedSpace, Lookback, PlanFile, Producers, RunError, RunManifest};
@@ -69,13 +70,19 @@ impl NewRun<'_> {
                 self.require_same(&directory, &spec)?;
                 return Ok(directory);
             }
+            Found::Other if !path.is_dir() => {
+                return Err(bad_input!(
+                    "{} is a file, or lies below one. Choose a directory with --dir",
+                    path.display()
+                ));
+            }
             Found::Other => {
                 return Err(bad_input!(
                     "{} is not empty and is not a run directory. Choose another directory with --dir",
                     path.display()
                 ));
             }
-            Found::Nothing => {}
+            Found::Nothing => require_writable(path)?,
         }
         if self.lists_are_chosen(&spec, space.as_ref().ok())? {
             return self.list(path, spec, space.ok());
@@ -252,6 +259,20 @@ impl NewRun<'_> {
         }
         self.store.map_or(Ok(()), |store| require_same_store(directory, store))
     }
+}
+
+/// Checks that a directory can be created, or that files can be created in it.
+fn require_writable(path: &Path) -> Result<()> {
+    let is_there = |path: &&Path| !path.as_os_str().is_empty() && path.exists();
+    let there = path.ancestors().find(is_there).unwrap_or(Path::new("."));
+    let tried = there.join(format!(".fathom-{}", std::process::id()));
+    std::fs::create_dir(&tried).and_then(|()| std::fs::remove_dir(&tried)).map_err(|error| {
+        let (why, path) = (said_by_system(&error), path.display());
+        bad_input!(
+            "cannot write to {}: {why}. Choose another directory than {path} with --dir",
+            there.display()
+        )
+    })
 }
 
 /// Reads a plan from a file, and returns it with the space built from it.

@@ -147,6 +147,11 @@ impl LayerError {
         }
     }
 
+    /// Returns whether the file belongs to another run.
+    pub fn is_foreign(&self) -> bool {
+        matches!(self, Self::Misplaced { field, .. } if *field == Self::RUN)
+    }
+
     /// Returns whether the file belongs to another place in the same run.
     pub fn is_misplaced(&self) -> bool {
         matches!(self, Self::Misplaced { field, .. } if *field != Self::RUN)

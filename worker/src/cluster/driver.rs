@@ -394,7 +394,7 @@ impl Shared {
         let Worker { store, job, files, caller, .. } = &self.worker;
         let tasks = match caller.has_registered() {
             false => {
-                let there = recover(store, &job.geometry)?;
+                let there = recover(store, &job.geometry, self.worker.imports.is_none())?;
                 // A process may have been killed before it had made the name of a file durable.
                 let depths: BTreeSet<Depth> = there.iter().map(|task| task.depth).collect();
                 depths.into_iter().try_for_each(|depth| store.make_layer_durable(depth))?;

@@ -7,7 +7,7 @@
 
 use crate::cluster::holders::Holders;
 use fathom_engine::run::{Depth, Task};
-use fathom_proto::{Attempt, Copied, Done, Failure, LeaveReason, Outcome, StoredFile};
+use fathom_proto::{Attempt, Copied, Done, Failure, FailureKind, LeaveReason, Outcome, StoredFile};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,6 +31,20 @@ pub enum End {
     Leave(LeaveReason),
     /// This process was told to stop.
     Told,
+}
+
+impl End {
+    /// Returns why the session ended, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Leave(LeaveReason::Done | LeaveReason::Clean) => "the run has ended",
+            Self::Leave(LeaveReason::Stopped) => "the run was stopped",
+            Self::Leave(LeaveReason::Drained) => "drained",
+            Self::Leave(LeaveReason::Failed) => "the run has failed",
+            Self::Leave(LeaveReason::CoordinatorGoes) => "the coordinator has stopped",
+            Self::Told => "stopped by a signal",
+        }
+    }
 }
 
 /// A command of the coordinator, with the addresses of holders.
@@ -503,6 +517,9 @@ impl Session {
                 "task done"
             ),
             Ok(Done::Copied(_)) => {}
+            Err(failure) if failure.kind() == FailureKind::Stopped => {
+                debug!(depth = task.depth.0, shard = task.shard.0, attempt, "handed back");
+            }
             Err(failure) => {
                 info!(depth = task.depth.0, shard = task.shard.0, attempt, reason = %failure, "not done");
             }

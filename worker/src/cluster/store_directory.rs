@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
+use fathom_command::exit::said_by_system;
 use fathom_engine::directory::JOURNAL;
 use fathom_engine::run::lock::{self, Lock};
 use fathom_engine::run::{DEFINITION, Geometry, Owner, RunManifest, Task};
@@ -31,7 +32,9 @@ impl Home {
     pub fn open(path: &Path, disk: &dyn Disk) -> Result<Self> {
         require_no_run(path)?;
         let failed = || format!("cannot use the store {}", path.display());
-        create_directory_durably(path, disk).with_context(failed)?;
+        create_directory_durably(path, disk).map_err(|error| {
+            bad_input!("{}: {}. Choose another directory with --store", failed(), said_by_system(&error))
+        })?;
         let lock = lock::exclusive(path).with_context(failed)?;
         let file = path.join(ID);
         let id = match fs::read_to_string(&file) {
@@ -144,8 +147,10 @@ fn parse(text: &str) -> Option<WorkerId> {
 ///
 /// # Errors
 /// If the store cannot be read, or a file cannot be removed.
-pub fn recover(store: &Store<'_>, geometry: &Geometry) -> Result<Vec<Task>> {
-    store.require_run(Digest(geometry.fingerprint))?;
+pub fn recover(store: &Store<'_>, geometry: &Geometry, is_shared: bool) -> Result<Vec<Task>> {
+    if is_shared {
+        store.require_run(Digest(geometry.fingerprint))?;
+    }
     let mut whole = Vec::new();
     for depth in store.depths()? {
         store.remove_unfinished(depth)?;
@@ -153,6 +158,10 @@ pub fn recover(store: &Store<'_>, geometry: &Geometry) -> Result<Vec<Task>> {
             let task = Task { depth, shard };
             match store.open_shard(geometry, depth, shard) {
                 Ok(_) => whole.push(task),
+                // Somebody has copied it here. It is kept for them.
+                Err(error) if error.is_foreign() && !is_shared => {
+                    store.set_aside(&store.path(depth, shard), "foreign")?;
+                }
                 Err(error) if error.is_damage() => {
                     warn!(%error, depth = depth.0, shard = shard.0, "damaged file discarded");
                     store.discard_wrong(geometry, task)?;

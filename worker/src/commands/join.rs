@@ -160,7 +160,7 @@ fn worked(args: &JoinArguments, place: Place, store: &Path, verbosity: log::Verb
     let (sent, received) = (meter.sent.load(Ordering::Relaxed), meter.received.load(Ordering::Relaxed));
     let (kept, spilled) = (meter.memory.kept(), meter.memory.spilled());
     info!(
-        ?end,
+        end = end.words(),
         sent_bytes = sent,
         received_bytes = received,
         kept_bytes = kept,

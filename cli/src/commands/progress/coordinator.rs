@@ -13,7 +13,10 @@ use fathom_engine::run::ShardCut;
 use futures::executor::block_on;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// The time after which it is said why a run waits.
+const WAIT: Duration = Duration::from_secs(5);
 
 /// What is shown of a served run.
 #[derive(Clone, Copy, Debug)]
@@ -50,9 +53,20 @@ impl ServedDisplay {
         let (over, is_over) = channel::<()>();
         let show = move || {
             let (mut follower, mut at_work, mut line) = (follower, at_work, Line::new(verbosity));
+            let mut waiting: Option<(String, Instant, bool)> = None;
             while let Ok(progress) = block_on(handle.progress(follower.known)) {
                 let now = Instant::now();
                 follower.follow(&progress, now);
+                match (&progress.obstacle, &mut waiting) {
+                    (None, _) => waiting = None,
+                    (Some(obstacle), Some((known, since, is_told))) if known == obstacle => {
+                        if !*is_told && since.elapsed() >= WAIT {
+                            *is_told = true;
+                            tracing::info!(reason = obstacle, "waiting");
+                        }
+                    }
+                    (Some(obstacle), _) => waiting = Some((obstacle.clone(), now, false)),
+                }
                 at_work.write(&follower.estimator.reading(now));
                 line.show(&follower.estimator, now);
                 if is_over.recv_timeout(WRITE) != Err(RecvTimeoutError::Timeout) {

@@ -5,7 +5,7 @@ use crate::cluster::parts::backoff::PAUSE;
 use crate::cluster::parts::{CopyState, Presence, TaskProgress};
 use crate::cluster::state::{State, digest_of};
 use fathom_engine::run::{ShardReport, Task};
-use fathom_proto::{Attempt, Done, Failure, Outcome, WorkerId};
+use fathom_proto::{Attempt, Done, Failure, FailureKind, Outcome, WorkerId};
 use std::sync::Arc;
 
 impl State {
@@ -25,7 +25,13 @@ impl State {
             _ => None,
         });
         if outcome.attempt != expected {
-            effects.push(note(NoteKind::LateReport, Some(id), &outcome, None));
+            let is_stop = |failure: &Failure| failure.kind() == FailureKind::Stopped;
+            let kind = match outcome.result.as_ref().err().filter(|failure| is_stop(failure)) {
+                // A worker that leaves hands back what it was told to do for others, too.
+                Some(failure) => NoteKind::TaskFailed(failure.kind()),
+                None => NoteKind::LateReport,
+            };
+            effects.push(note(kind, Some(id), &outcome, None));
             return;
         }
         let is_found = matches!(outcome.result, Ok(Done::Found(_)));

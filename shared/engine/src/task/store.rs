@@ -2,6 +2,8 @@
 
 mod removal;
 
+use removal::MISPLACED;
+
 use crate::run::{Depth, Geometry, Owner, RunError, ShardId, ShardReport, Task};
 use crate::task::Layer;
 use fathom_layer::map::Stamp;
@@ -170,7 +172,7 @@ impl<'d> Store<'d> {
             Err(error) if error.is_damage() => {
                 warn!(%error, "an unfinished layer's file is damaged and will be recomputed");
                 if error.is_misplaced() {
-                    self.quarantined(&path)?
+                    self.set_aside(&path, MISPLACED)?
                 } else {
                     self.remove_file(&path)?
                 }

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use tracing::warn;
 
+/// The extension of a file that belongs to another place in the run.
+pub(super) const MISPLACED: &str = "misplaced";
+
 /// The leftovers of interruptions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
@@ -87,16 +90,21 @@ impl Store<'_> {
     /// [`LayerError::Io`] as for [`Store::discard`], or if the file cannot be renamed.
     pub fn discard_wrong(&self, geometry: &Geometry, task: Task) -> Result<(), LayerError> {
         match self.open_shard(geometry, task.depth, task.shard) {
-            Err(error) if error.is_misplaced() => self.quarantined(&self.path(task.depth, task.shard)),
+            Err(error) if error.is_misplaced() => {
+                self.set_aside(&self.path(task.depth, task.shard), MISPLACED)
+            }
             _ => self.discard(task),
         }
     }
 
-    /// Renames a file that belongs to another place in the run. A file that is gone is not an error, as in
+    /// Renames a file that belongs elsewhere, by giving it another extension. A file that is gone is not an error, as in
     /// [`Store::discard`].
-    pub(super) fn quarantined(&self, path: &Path) -> Result<(), LayerError> {
-        let aside = path.with_extension("misplaced");
-        warn!(path = %path.display(), aside = %aside.display(), "renaming a file that belongs to another shard");
+    ///
+    /// # Errors
+    /// If the file cannot be renamed.
+    pub fn set_aside(&self, path: &Path, extension: &str) -> Result<(), LayerError> {
+        let aside = path.with_extension(extension);
+        warn!(path = %path.display(), aside = %aside.display(), "renaming a file that does not belong here");
         match self.disk.rename(path, &aside) {
             Err(error) if is_absent(&error) => Ok(()),
             other => other.map_err(failed("rename", path)),
