@@ -3,6 +3,7 @@
 mod audit;
 mod bound;
 mod cluster;
+pub(crate) mod completion;
 mod help;
 mod page;
 mod plan;

@@ -17,6 +17,7 @@ pub(crate) mod help;
 pub(crate) mod keys;
 pub(crate) mod logs;
 pub(crate) mod ls;
+pub(crate) mod manual;
 pub(crate) mod merge;
 pub(crate) mod missing_run;
 pub(crate) mod new_run;

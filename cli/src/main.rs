@@ -15,10 +15,11 @@ use fathom_command::activity::doing;
 use fathom_command::log::Verbosity;
 use fathom_command::output;
 use fathom_command::terminal_line::tell;
-use fathom_worker::process;
+use fathom_worker::{completion, process};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    completion::answer(arguments::completion::command);
     process::run(Arguments::of_process, |arguments| run(arguments).map_err(missing_run::explained))
 }
 
@@ -71,7 +72,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Command::Remove(args) => commands::remove::remove(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Completions(args) => commands::help::completions(&args),
-        Command::Man(args) => commands::help::man(&args),
+        Command::Man(args) => commands::manual::man(&args),
         Command::Help(args) => commands::help::help(&args),
         Command::Ls(args) => commands::ls::list(&args),
         Command::Worker(args) => fathom_worker::commands::run(&args, verbosity),

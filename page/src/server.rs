@@ -235,13 +235,14 @@ fn kind(format: Format) -> &'static str {
         Format::Json => JSON,
         Format::Svg => "image/svg+xml",
         Format::Csv => "text/csv; charset=utf-8",
-        Format::Markdown | Format::Latex | Format::Oeis => "text/plain; charset=utf-8",
+        Format::Markdown | Format::Latex | Format::Bibtex | Format::Oeis => "text/plain; charset=utf-8",
     }
 }
 
 fn extension(format: Format) -> &'static str {
     match format {
         Format::Latex => "tex",
+        Format::Bibtex => "bib",
         Format::Oeis => "txt",
         other => other.as_str(),
     }

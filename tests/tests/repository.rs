@@ -8,4 +8,5 @@ mod fuzz;
 mod generated;
 mod planted_faults;
 mod records;
+mod versions;
 mod wording;

@@ -29,7 +29,7 @@ const JOIN_EXAMPLES: &str = "\
 Examples:
   fathom worker --join node-0:7400 --listen 0.0.0.0:0 --store /scratch/fathom --keys keys
   fathom worker --join 127.0.0.1:7400 --store store --threads 8 --memory 16GiB --disk-limit 500GiB
-  fathom worker --join-file /lustre/you/4x4.join --store /scratch/fathom --listen 0.0.0.0:0 --keys keys";
+  fathom worker --join-file join --listen 0.0.0.0:0 --store /scratch/fathom --keys keys";
 const TASK_EXAMPLES: &str = "\
 Examples:
   fathom worker task --run runs/4x4-multi --depth 9 --shards 0-15";

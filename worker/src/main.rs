@@ -9,7 +9,7 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 use fathom_command::log::Verbosity;
 use fathom_worker::arguments::{OUTPUT, WorkerArguments};
 use fathom_worker::settings::Settings;
-use fathom_worker::{commands, process, version};
+use fathom_worker::{commands, completion, process, version};
 use std::process::ExitCode;
 
 /// Computes shards for a coordinator or, without one, from files to files.
@@ -27,6 +27,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    completion::answer(|| Arguments::command().mut_args(completion::with_values));
     process::run(arguments, |arguments| {
         commands::run(&arguments.worker, Verbosity::new(arguments.quiet, arguments.verbose))
     })

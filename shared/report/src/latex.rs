@@ -70,7 +70,7 @@ fn percent(share: f64) -> String {
 }
 
 /// Escapes text, so that LaTeX does not interpret it.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
         match c {

@@ -12,6 +12,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod bibtex;
 mod colours;
 pub mod csv_report;
 pub mod deepest_states;
@@ -55,6 +56,8 @@ pub enum Format {
     Json,
     /// A table for a paper.
     Latex,
+    /// An entry for the bibliography of a paper.
+    Bibtex,
     /// Terms for the On-Line Encyclopedia of Integer Sequences.
     Oeis,
     /// Only the plot.
@@ -63,8 +66,8 @@ pub enum Format {
 
 impl Format {
     /// All formats, in the order in which users see them.
-    pub const ALL: [Self; 7] =
-        [Self::Html, Self::Markdown, Self::Csv, Self::Json, Self::Latex, Self::Oeis, Self::Svg];
+    pub const ALL: [Self; 8] =
+        [Self::Html, Self::Markdown, Self::Csv, Self::Json, Self::Latex, Self::Bibtex, Self::Oeis, Self::Svg];
 
     /// Returns the word for the format on the command line.
     pub fn as_str(self) -> &'static str {
@@ -74,6 +77,7 @@ impl Format {
             Self::Csv => "csv",
             Self::Json => "json",
             Self::Latex => "latex",
+            Self::Bibtex => "bibtex",
             Self::Oeis => "oeis",
             Self::Svg => "svg",
         }
@@ -95,6 +99,7 @@ impl Format {
             "htm" => Ok(Self::Html),
             "markdown" => Ok(Self::Markdown),
             "tex" => Ok(Self::Latex),
+            "bib" => Ok(Self::Bibtex),
             word => word.parse(),
         }
     }
@@ -230,6 +235,7 @@ impl Report {
             Format::Csv => table::csv(self),
             Format::Json => json::json(self),
             Format::Latex => Ok(latex::table(self)),
+            Format::Bibtex => Ok(bibtex::entry(self)),
             Format::Oeis => Ok(oeis::b_file(self)),
             Format::Svg => Ok(plot::svg(&self.rows, self.summary.one_way().is_some())),
         }

@@ -166,35 +166,81 @@ fn version_names_commit_and_kernels() {
 }
 
 #[test]
-fn completions_and_manual_pages_have_every_command() {
+fn manual_pages_have_every_command() {
     let directory = fathom_tests::tempdir().unwrap();
-    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let (script, _) = texts(&fathom().args(["completions", shell]).output().unwrap());
-        for name in commands() {
-            assert!(script.contains(&name), "{shell}: {name}");
-        }
-    }
-    let checked = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn().and_then(|mut bash| {
-        let script = fathom().args(["completions", "bash"]).output()?.stdout;
-        std::io::Write::write_all(&mut bash.stdin.take().unwrap(), &script)?;
-        bash.wait()
-    });
-    assert!(checked.unwrap().success());
     let pages = directory.path().join("man1");
     assert!(fathom().arg("man").arg(&pages).output().unwrap().status.success());
     for name in commands() {
         let page = fs::read_to_string(pages.join(format!("fathom-{name}.1"))).unwrap();
-        assert!(page.contains(".SH EXAMPLES\n  fathom "), "{name}");
+        for section in [".SH EXAMPLES\n  fathom ", ".SH EXIT STATUS\n", ".SH SEE ALSO\n"] {
+            assert!(page.contains(section), "{name}: {section}");
+        }
     }
     let read = |name: &str| fs::read_to_string(pages.join(name)).unwrap();
     let solve = read("fathom-solve.1");
     let (puzzle, state) = (solve.find("PUZZLE|DIR").unwrap(), solve.find("STATE").unwrap());
     assert!(puzzle < state, "{solve}");
-    assert!(!read("fathom.1").contains("kernels on this machine"));
+    for program in ["fathom.1", "fathom-worker.1"] {
+        let page = read(program);
+        for part in [".SH EXIT STATUS\n", ".SH ENVIRONMENT\n", ".SH FILES\n", "config.toml"] {
+            assert!(page.contains(part), "{program}: {part}");
+        }
+        assert!(!page.contains("kernels on this machine"));
+    }
+    // Options that the short help leaves out have their descriptions.
+    assert!(read("fathom-serve.1").contains("File with the secret shared by all processes of a run"));
+    for file in ["fathom-puzzle.5", "fathom-run.5"] {
+        assert!(read(file).contains(".SH SEE ALSO\n"), "{file}");
+    }
     let file = pages.join("fathom.1");
     let output = fathom().arg("man").arg(&file).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(texts(&output).1.contains("is not a directory"));
+}
+
+/// The script that `fathom completions bash` prints asks the programs themselves.
+#[test]
+fn bash_completes_commands_values_and_puzzles() {
+    let directory = fathom_tests::tempdir().unwrap();
+    fs::write(directory.path().join("my-puzzle.toml"), "").unwrap();
+    let script = "
+source <(fathom completions bash)
+while read -r -a words; do
+    last=${words[-1]}
+    [ \"$last\" != '-' ] || { last=''; words[-1]=''; }
+    COMP_WORDS=(\"${words[@]}\") COMP_CWORD=$((${#words[@]} - 1)) COMP_TYPE=9 COMPREPLY=()
+    function=$(complete -p \"${words[0]}\" | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+    $function \"${words[0]}\" \"$last\"
+    echo \"${COMPREPLY[@]}\"
+done";
+    let asked = [
+        ("fathom se", "serve"),
+        ("fathom run 3x4 --keep -", "last two all"),
+        ("fathom run 3x4 --metric si", "single"),
+        ("fathom report x --format la", "latex"),
+        ("fathom run panca", "pancake:8"),
+        ("fathom run my-", "my-puzzle.toml"),
+        ("fathom verify my-", "my-puzzle.toml"),
+        ("fathom-worker --kernel po", "portable"),
+        ("fathom-worker --spill-policy -", "spill refetch"),
+    ];
+    let programs = [fathom(), fathom_worker()].map(|program| program.get_program().to_owned());
+    let paths = programs.iter().map(|program| Path::new(program).parent().unwrap().to_owned());
+    let found = std::env::var_os("PATH").unwrap();
+    let paths = paths.chain(std::env::split_paths(&found));
+    let mut bash = Command::new("bash");
+    bash.args(["-c", script]).current_dir(directory.path()).env("PATH", std::env::join_paths(paths).unwrap());
+    let mut bash = bash.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let lines: String = asked.iter().map(|(line, _)| format!("{line}\n")).collect();
+    std::io::Write::write_all(&mut bash.stdin.take().unwrap(), lines.as_bytes()).unwrap();
+    let output = bash.wait_with_output().unwrap();
+    let (out, _) = texts(&output);
+    let expected: Vec<&str> = asked.iter().map(|(_, answer)| *answer).collect();
+    assert_eq!(out.lines().collect::<Vec<_>>(), expected);
+    for shell in ["zsh", "fish", "elvish", "powershell"] {
+        let (script, _) = texts(&fathom().args(["completions", shell]).output().unwrap());
+        assert!(script.contains("fathom-worker") && script.contains("COMPLETE"), "{shell}: {script}");
+    }
 }
 
 /// Help that cannot be written is a failure.

@@ -282,7 +282,7 @@ fn ticks_between_counts_have_no_labels() {
 #[test]
 fn only_formats_with_states_read_the_last_layer() {
     let run = Run::new(&["3x3"]);
-    let formats = ["csv", "oeis", "svg", "latex"];
+    let formats = ["csv", "oeis", "svg", "latex", "bibtex"];
     let before = formats.map(|format| run.in_format(format));
     let last = layer_files(&run.path("run/layers")).pop().unwrap().2;
     damage_at(&last, 0);
@@ -291,6 +291,19 @@ fn only_formats_with_states_read_the_last_layer() {
         let (code, _, err) = run.report(&["run", "--format", format]);
         assert!(code == Some(1) && err.contains(last.file_name().unwrap().to_str().unwrap()), "{err}");
     }
+}
+
+/// The entry has what `CITATION.cff` asks for.
+#[test]
+fn bibliographies_name_version_run_and_digest() {
+    let run = Run::new(&["3x3"]);
+    let entry = run.in_format("bibtex");
+    let digest =
+        json(&fathom().args(["status", "--json"]).arg(run.path("run")).output().unwrap())["digest"].clone();
+    for part in ["@misc{fathom-", "3x3 multi", env!("CARGO_PKG_VERSION"), digest.as_str().unwrap()] {
+        assert!(entry.contains(part), "{part}: {entry}");
+    }
+    assert_eq!(entry.matches('{').count(), entry.matches('}').count());
 }
 
 /// Each solution is applied move by move.
@@ -569,10 +582,13 @@ fn output_file_is_complete_and_never_replaced() {
         (&["run", "--output", "new/"], "cannot write new/: the name is that of a directory"),
         (
             &["run", "--output", "report.pdf"],
-            "report.pdf: expected one of html, md, csv, json, latex, oeis, svg, not \"pdf\". Use --format",
+            "report.pdf: expected one of html, md, csv, json, latex, bibtex, oeis, svg, not \"pdf\". Use --format",
         ),
         (&["run", "--output", ""], "a value is required"),
-        (&["run", "--format", "pdf"], "expected one of html, md, csv, json, latex, oeis, svg, not \"pdf\""),
+        (
+            &["run", "--format", "pdf"],
+            "expected one of html, md, csv, json, latex, bibtex, oeis, svg, not \"pdf\"",
+        ),
         (&["nowhere"], "nowhere is not a run directory"),
         (&["other"], "other is not a run directory"),
     ] {

@@ -47,7 +47,7 @@ const RESERVED: [(&str, &[&str]); 18] = [
     ("thirtyfour", &["tests"]),
     ("prost", &["proto", "tests"]),
     ("clap", &["proto", "worker", "cli"]),
-    ("clap_complete", &["cli"]),
+    ("clap_complete", &["worker", "cli"]),
     ("clap_mangen", &["cli"]),
     ("ratatui", &["cli"]),
     ("strsim", &["puzzle", "cli"]),
