@@ -133,7 +133,7 @@ pub(crate) enum Command {
     /// Finish a layer whose shards were computed with 'fathom worker task'
     Merge(MergeArguments),
     /// Run a search on many hosts, as its coordinator (resumes an existing run)
-    Serve(ServeArguments),
+    Serve(Box<ServeArguments>),
     /// Work for a coordinator, on one host of a cluster
     Worker(WorkerArguments),
     /// Show a run's progress
