@@ -12,7 +12,7 @@ fathom=target/release/fathom
 mkdir -p "$runs"
 spaces=("$@")
 if [ ${#spaces[@]} -eq 0 ]; then
-    spaces=({3x4,2x6,2x7,3x5,4x4}-{multi,single} {three-colours,3x3x3-edges,3x3x3-positions,compy,fto,moonspinner}-multi 3x3x3-positions-single)
+    spaces=({3x4,2x6,2x7,3x5,4x4}-{multi,single} {three-colours,3x3x3-edges,3x3x3-positions,compy,fto,moonspinner}-multi {three-colours,3x3x3-positions}-single)
 fi
 
 # Checks the layers of a run, and writes its record.
