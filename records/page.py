@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 BOARDS = [f"{board}-{metric}" for board in ["4x4", "3x5", "2x7", "2x6", "3x4"] for metric in ["multi", "single"]]
-PUZZLES = ["three-colours-multi", "3x3x3-positions-multi", "3x3x3-positions-single", "compy-multi", "3x3x3-edges-multi", "fto-multi", "moonspinner-multi"]
+PUZZLES = ["three-colours-multi", "three-colours-single", "3x3x3-positions-multi", "3x3x3-positions-single", "compy-multi", "3x3x3-edges-multi", "fto-multi", "moonspinner-multi"]
 CAUSES = ["kernel", "sources", "subtract", "write", "sync", "barrier"]
 
 
