@@ -21,9 +21,13 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The name of the file in the run's directory.
 pub const NAME: &str = "token";
+
+/// The time limit for a connection to a coordinator on this machine.
+const PROBE: Duration = Duration::from_millis(200);
 
 /// Largest size of a token file, in bytes.
 const MAX_BYTES: u64 = 4096;
@@ -179,9 +183,28 @@ fn publish_at(token: &Token, address: SocketAddr) -> Result<PathBuf> {
         made => made.with_context(|| format!("cannot create {}", directory.display()))?,
     }
     is_own(directory).map_err(|reason| anyhow!("{} is not trusted: {reason}", directory.display()))?;
+    remove_dead(directory, address);
     let path = directory.join(name_of(address));
     write(&path, token).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
+}
+
+/// Removes the tokens of coordinators on this machine that were killed: nobody listens at their addresses any more.
+fn remove_dead(directory: &Path, own: SocketAddr) {
+    let mine = format!("{}-", machine::host_name().replace('/', "-"));
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let of_address = || -> Option<SocketAddr> {
+            let (ip, port) = name.to_str()?.strip_prefix(&mine)?.rsplit_once('-')?;
+            Some(SocketAddr::new(ip.parse().ok()?, port.parse().ok()?))
+        };
+        let Some(address) = of_address().filter(|address| *address != own) else { continue };
+        // A coordinator listens before it writes its token.
+        let refused = std::net::TcpStream::connect_timeout(&address, PROBE).err();
+        if refused.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Returns the directories that may have tokens; new tokens go into the first one.
@@ -256,6 +279,23 @@ pub(super) fn write(path: &Path, token: &Token) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn tokens_of_dead_coordinators_are_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (alive, dead) =
+            (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+        let names = [&alive, &dead].map(|listener| name_of(listener.local_addr().unwrap()));
+        drop(dead);
+        let others = ["notes", "another-host-127.0.0.1-1"];
+        let names = names.iter().map(String::as_str).chain(others);
+        let files: Vec<PathBuf> = names.map(|name| directory.path().join(name)).collect();
+        files.iter().for_each(|file| fs::write(file, "").unwrap());
+        remove_dead(directory.path(), "127.0.0.1:1".parse().unwrap());
+        let left: Vec<bool> = files.iter().map(|file| file.exists()).collect();
+        assert_eq!(left, [true, false, true, true]);
+    }
 
     #[test]
     fn only_addresses_of_this_machine_are_looked_up() {
