@@ -267,9 +267,9 @@ mod tests {
     }
 
     #[test]
-    fn only_get_is_allowed() {
+    fn only_get_and_head_are_allowed() {
         let cookie = format!("fathom-80={SECRET}");
-        for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "BREW"] {
+        for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
             let request = Request::builder().method(method).uri("/").header("host", "localhost:80");
             let request = request.header("cookie", &cookie).body(()).unwrap();
             match guard().judge(&request) {
@@ -277,5 +277,8 @@ mod tests {
                 Verdict::Pass => panic!("{method}"),
             }
         }
+        let head = Request::builder().method("HEAD").uri("/").header("host", "localhost:80");
+        let head = head.header("cookie", &cookie).body(()).unwrap();
+        assert!(matches!(guard().judge(&head), Verdict::Pass));
     }
 }

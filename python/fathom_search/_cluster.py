@@ -42,16 +42,17 @@ def cluster(
 
     ``client`` is a ``distributed.Client``, or the module ``ray`` after ``ray.init``. The coordinator is a process on
     this host, with the run in ``directory``; a run that is there is continued. On each node a task starts
-    ``fathom-worker``, with as many threads as the node offers, and ends with the run. Nodes that join later get workers,
-    too; those that fail are replaced when they come back. The programs ``fathom`` and ``fathom-worker`` must be installed
-    on all nodes, as this package's wheels do.
+    ``fathom-worker``, with as many threads as the node offers, and ends with the run. Nodes that join later, or return
+    after a failure, get workers too. The programs ``fathom`` and ``fathom-worker`` must be installed on all nodes; this
+    package's wheels include them.
 
     ``options`` are further options of ``fathom serve``, such as ``["--keep", "all"]``, and ``worker_options`` of
-    ``fathom-worker``. Layers are in ``directory``, which all nodes must be able to access at the same path. If they share no
-    disk, ``store`` is a directory on each node for its layers: then a node that fails must come back with them. ``host`` is the name of this host as nodes reach it. Nodes are sent new keys, so only they can join.
+    ``fathom-worker``. Layers are in ``directory``, which all nodes must be able to access at the same path. If they
+    share no disk, ``store`` is a directory on each node for its layers: then a node that fails must come back with
+    them. ``host`` is the name of this host as nodes reach it. Nodes are sent new keys, so only they can join.
 
-    Raises ``ValueError`` if ``fathom serve`` refuses the arguments, and ``RuntimeError`` if the run fails. Ctrl-C stops
-    the run in order; the same call continues it.
+    Raises ``ValueError`` if ``fathom serve`` refuses the arguments, and ``RuntimeError`` if the run fails or a worker
+    refuses to start. Ctrl-C stops the run cleanly; the same call continues it.
     """
     engine = _Ray(client) if getattr(client, "__name__", None) == "ray" else _Dask(client)
     host = host or engine.host()

@@ -16,13 +16,14 @@ def must(condition, text):
     if not condition:
         raise Wrong(text)
 
-def unzstd(data, size):
+def unzstd(data, size, exact=True):
     try:
         library = ctypes.CDLL("libzstd.dylib" if sys.platform == "darwin" else "libzstd.so.1")
     except OSError as error:
         raise Bad("the layers are compressed, and libzstd is missing: apt install libzstd1") from error
     library.ZSTD_decompress.restype, out = ctypes.c_size_t, ctypes.create_string_buffer(size)
-    return out.raw if library.ZSTD_decompress(out, ctypes.c_size_t(size), data, ctypes.c_size_t(len(data))) == size else b""
+    found = library.ZSTD_decompress(out, ctypes.c_size_t(size), data, ctypes.c_size_t(len(data)))
+    return out.raw[:found] if found == size or found < size and not exact else b""
 
 # An action: for each cell the cell to which its piece goes, how far the piece turns, and the number of orientations.
 def identity(orders): return tuple(range(len(orders))), (0,) * len(orders), tuple(orders)
@@ -405,8 +406,6 @@ class Run:
         self.rows = base.execute("select * from layer order by depth").fetchall()
         if toml["format"] != 1 or base.execute("pragma user_version").fetchone()[0] != 6 or len(self.rows) > 254:
             raise Bad("the run has another format than 1, run.db another version than 6, or there are more than 254 depths")
-        if "plan" not in toml:
-            raise Bad("the run lists its states: only runs by cosets are checked")
         self.shards = {(r["depth"], r["shard"]): r for r in base.execute("select * from shard")}
         self.kept = [r["depth"] for r in self.rows if r["files"] != "removed"]
         self.last, self.fingerprint = len(self.rows) - 1, base.execute("select fingerprint from run").fetchone()[0]
@@ -593,10 +592,16 @@ def main():
     args = parser.parse_args()
     try:
         if args.path.is_dir():
-            run = Run(args.path, args.table)
-            run.check_all(args.states, args.exhaustive, args.seed)
+            toml = tomllib.loads((args.path / "run.toml").read_text())
+            if "lists" in toml:
+                from lists import Lists
+                run = Lists(args.path, toml, args.table / 100)
+                run.check_all()
+            else:
+                run = Run(args.path, args.table)
+                run.check_all(args.states, args.exhaustive, args.seed)
             if args.report:
-                run.compare(json.loads(args.report.read_text()))
+                Run.compare(run, json.loads(args.report.read_text()))
         else:
             from bound import certificate
             cert, given = json.loads(args.path.read_text()), args.puzzle and {"definition": args.puzzle.read_text()}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Makes small runs with the given fathom, checks them, plants faults, and sees that each is found: test.py FATHOM"""
+import ctypes
 import json
 import sqlite3
 import struct
@@ -39,6 +40,10 @@ RUNS = {
     "coloured stickers": (["COLOURED", "--metric", "single", "--keep", "all"], COMPLETE),
     "an axis in blocks": (["burnt-pancake:5", "--plan", str(HERE / "blocks.toml"), "--keep", "all"], COMPLETE),
     "unfinished": (["3x4", "--max-depth", "4", "--keep", "all", "--shards", "1"], UNFINISHED),
+    "lists": (["lrx:7", "--engine", "lists", "--keep", "all"], COMPLETE),
+    "lists, orientations": (["burnt-pancake:5", "--engine", "lists", "--keep", "all"], COMPLETE),
+    "lists, guards": ([str(EXAMPLES / "bandaged.toml"), "--engine", "lists", "--keep", "all"], COMPLETE),
+    "lists, unfinished": (["3x3x3", "--max-depth", "3", "--keep", "all"], UNFINISHED),
     "no symmetry": (["pancake:7", "--keep", "all", "--shards", "1"], COMPLETE),
 }
 
@@ -202,6 +207,13 @@ def plant(work, runs):
     name.write_bytes(data)
     yield "a damaged file", [work / "damaged"], "the checksum of a coset is wrong"
 
+    yield ("a state is missing in a list", [without_a_listed_state(runs["lists"], work / "short-list", 8)],
+           "leads to a state that no layer has")
+    data = bytearray((name := next((runs["lists, guards"] / "layers/d003").glob("*.list"))).read_bytes())
+    data[-70] ^= 1
+    name.write_bytes(data)
+    yield "a damaged list", [runs["lists, guards"]], "wrong checksum"
+
     cert = json.loads((work / "upper.json").read_text())
     del cert["stages"][2]["words"][0]
     (work / "short.json").write_text(json.dumps(cert))
@@ -209,6 +221,54 @@ def plant(work, runs):
     cert["stages"][1]["words"].insert(7, "V1 H1")
     (work / "wrong.json").write_text(json.dumps(cert))
     yield "a word of a certificate is wrong", [work / "wrong.json"], "undoes what was solved"
+
+
+def without_a_listed_state(run, to, depth):
+    """A copy of a run by lists from which a state of a layer was removed. Counts, checksums and digests are repaired."""
+    subprocess.run(["cp", "-r", run, to], check=True)
+    zstd = ctypes.CDLL("libzstd.so.1")
+    zstd.ZSTD_compress.restype = ctypes.c_size_t
+    base = sqlite3.connect(Path(to) / "run.db")
+    shard, = base.execute("select shard from shard where depth = ? and states > 1 limit 1", (depth,)).fetchone()
+    name = Path(to) / "layers" / f"d{depth:03}" / f"s{shard:05}.list"
+    data = name.read_bytes()
+    size, = struct.unpack_from("<I", data, 20)
+    count, blocks, index = struct.unpack_from("<3Q", data, len(data) - 88)
+    assert blocks == 1, "a small layer"
+    offset, length = struct.unpack_from("<QI", data, index)
+    raw = check.unzstd(data[offset:offset + length], count * (size + 1), exact=False)
+    states, place, last = [], count, b""
+    for shared in raw[:count]:
+        last = last[:shared] + raw[place:place + size - shared]
+        place += size - shared
+        states.append(last)
+    states.pop()
+    plain = bytes(len(states)) + b"".join(states)
+    out = ctypes.create_string_buffer(len(plain) + 1024)
+    length = zstd.ZSTD_compress(out, ctypes.c_size_t(len(out)), plain, ctypes.c_size_t(len(plain)), 3)
+    block = out.raw[:length]
+    digest = derived("list of states, version 1", struct.pack("<I", size) + b"".join(states))
+    listed = struct.pack("<QII", 56, len(block), len(states)) + blake3([block])[0][:16]
+    foot = struct.pack("<3Q32s", len(states), 1, 56 + len(block), digest)
+    name.write_bytes(data[:56] + block + listed + foot + blake3([data[:56] + listed + foot])[0])
+    rows = base.execute("select shard, digest from shard where depth = ? order by shard", (depth,)).fetchall()
+    base.execute("update shard set stored = stored - 1, states = states - 1, digest = ? where depth = ? and shard = ?",
+                 (derived("layer digest, version 1", struct.pack("<I", depth) + digest), depth, shard))
+    sums = b"".join(digest if number == shard else list_digest(to, depth, number) for number, _ in rows)
+    base.execute("update layer set stored = stored - 1, states = states - 1, digest = ? where depth = ?",
+                 (derived("layer digest, version 1", struct.pack("<I", depth) + sums), depth))
+    digests = b""
+    for k, own in base.execute("select depth, digest from layer order by depth").fetchall():
+        digests += own
+        base.execute("update layer set run_digest = ? where depth = ?", (derived("run digest, version 1", digests), k))
+    base.commit()
+    base.close()
+    return to
+
+
+def list_digest(run, depth, shard):
+    data = (Path(run) / "layers" / f"d{depth:03}" / f"s{shard:05}.list").read_bytes()
+    return data[-64:-32]
 
 
 def main():
