@@ -2,7 +2,7 @@
 # What `.ci/run` leaves out: packages, their installation on a fresh Debian, engines, and the site of the documentation.
 #
 # Installs with apt, as root: musl-tools and debootstrap for the packages, parallel for its engine. Installs with pip, into an environment that is
-# removed at the end: the wheel that it builds, hyperqueue, distributed, kubernetes-validate and pytest. Installs with cargo, into
+# removed at the end: the wheel that it builds, hyperqueue, distributed, kubernetes-validate, pyyaml and pytest. Installs with cargo, into
 # target/tools: cargo-deb and mdbook. Builds take some 20 minutes on two cores, the rest five.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,8 +26,8 @@ environment=$(mktemp -d)
 trap 'rm -rf "$environment"' EXIT
 python3 -m venv "$environment"
 "$environment/bin/pip" install --quiet --disable-pip-version-check "$packages"/*.whl hyperqueue distributed kubernetes-validate pyyaml pytest
-# The programs are those of the wheel.
-PATH=$environment/bin:$PATH FATHOM_TEST_ALL=1 "$environment/bin/pytest" -q deploy/tests
+# The programs are those of the wheel. Where kubectl or kustomize is installed, the manifests are also rendered.
+PATH=$environment/bin:$PATH "$environment/bin/pytest" -q deploy/tests
 
 [ -x target/tools/bin/mdbook ] || cargo install --locked --root target/tools mdbook
 PATH=$PWD/target/tools/bin:$PATH deploy/site.sh

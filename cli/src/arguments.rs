@@ -88,7 +88,7 @@ impl Arguments {
         let mut arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         if let (Command::Serve(serve), Some((name, given))) = (&mut arguments.command, matches.subcommand()) {
             let command = Self::command();
-            serve.options = command.find_subcommand(name).map(|serve| ServedOptions::of(serve, given));
+            serve.options = command.find_subcommand(name).and_then(|serve| ServedOptions::of(serve, given));
         }
         Ok(arguments)
     }

@@ -22,8 +22,9 @@ pub(crate) struct ServedOptions {
 }
 
 impl ServedOptions {
-    /// Returns the options that `matches` of the command `serve` were given.
-    pub(crate) fn of(serve: &Command, matches: &ArgMatches) -> Self {
+    /// Returns the options that `matches` of the command `serve` were given; `None` if one of them is not text, and cannot
+    /// be written.
+    pub(crate) fn of(serve: &Command, matches: &ArgMatches) -> Option<Self> {
         let mut arguments = Vec::new();
         for argument in serve.get_arguments() {
             let id = argument.get_id().as_str();
@@ -42,15 +43,14 @@ impl ServedOptions {
                 let is_path = is_path || argument.is_positional() && Path::new(value).is_file();
                 let absolute = std::path::absolute(value).ok().filter(|_| is_path && value != "-");
                 let value = absolute.map_or_else(|| value.to_owned(), PathBuf::into_os_string);
-                // Options that are not text could not be written.
-                let Some(value) = value.to_str() else { continue };
+                let value = value.to_str()?;
                 arguments.push(match argument.get_long() {
                     Some(long) => format!("--{long}={value}"),
                     None => value.to_owned(),
                 });
             }
         }
-        Self { arguments }
+        Some(Self { arguments })
     }
 
     /// Reads the options of a run; `None` if it was never served.
