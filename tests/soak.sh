@@ -7,8 +7,9 @@
 # Each round has a seed, which is printed: 'tests/soak.sh 0 SEED' repeats only the round of that seed. Events occur for up to a
 # minute; then all faults are healed, and the run has four minutes to end. The logs of each round are in target/soak/SEED, and
 # its result is a line in target/soak/results; successful rounds keep only their log of events. As root, workers run in network
-# namespaces and have small file systems; otherwise networks are not cut and disks do not fill up. SOAK_BIN is the folder of
-# the binaries; the default is target/release, which is built.
+# namespaces, in cgroups of little memory, and on small file systems; otherwise networks are not cut and disks do not fill up. Where the kernel has netem, packets
+# are late, lost and out of order. Each line of results has the most memory (without the page cache) and file descriptors that a process had: they must not grow
+# from round to round. WORKERS is their number (8); SOAK_BIN is the folder of the binaries; the default is target/release, which is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hours=${1:?missing HOURS}
@@ -22,15 +23,20 @@ base=$PWD/target/soak
 mkdir -p "$base"
 export PATH=$PATH:/usr/sbin
 
-# 12! states in 17 layers, 272 tasks.
-space=(2x6 --metric single --shards 16)
-workers=(w1 w2 w3)
+# 12! states in 17 layers, 1,632 tasks.
+space=(2x6 --metric single --shards 96)
+workers=()
+for ((number = 1; number <= ${WORKERS:-8}; number++)); do workers+=("w$number"); done
 disk_kib=32768
+memory_mib=160
+# The most descriptors of a process: files of its shards, connections to all others, and some.
+most_files=400
 tag=soak$$
 root=no
 if [ "$(id -u)" = 0 ] && ip netns add "$tag-c" 2>/dev/null; then root=yes; fi
 
 declare -A pid=() stopped=() drained=() cut=()
+netem=no
 coordinator=
 
 # Sets the prefix of a command that runs on a host.
@@ -53,7 +59,30 @@ set_up() {
         ip -n "$tag-c" link set "to-$name" master hub up
         ip -n "$tag-$name" address add "10.78.0.$number/24" dev eth
         ip -n "$tag-$name" link set eth up
+        if tc -n "$tag-$name" qdisc add dev eth root netem delay 5ms 5ms loss 1% reorder 5% 2>/dev/null; then netem=yes; fi
+        group=$(group_of "$name")
+        if mkdir "$group" 2>/dev/null; then
+            echo $((memory_mib << 20)) 2>/dev/null >"$group/memory.max" || echo $((memory_mib << 20)) 2>/dev/null >"$group/memory.limit_in_bytes" || true
+        fi
         number=$((number + 1))
+    done
+}
+
+# Prints the cgroup of a worker: of version 2, or of the memory controller of version 1.
+group_of() { # name
+    local root=/sys/fs/cgroup
+    [ ! -d $root/memory ] || root=$root/memory
+    echo "$root/$tag-$1"
+}
+
+# Notes the memory and the descriptors of all processes.
+measure() {
+    local process anonymous files
+    for process in $coordinator "${pid[@]}"; do
+        anonymous=$(sed -n 's/^RssAnon:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$process/status" 2>/dev/null || true)
+        files=$(ls "/proc/$process/fd" 2>/dev/null | wc -l)
+        [ "${anonymous:-0}" -le $most_kib ] || most_kib=$anonymous
+        [ "$files" -le $most_fds ] || most_fds=$files
     done
 }
 
@@ -66,6 +95,7 @@ take_down() {
         for name in "${workers[@]}"; do
             umount "$base/$seed/store-$name" 2>/dev/null || true
             ip netns delete "$tag-$name" 2>/dev/null || true
+            rmdir "$(group_of "$name")" 2>/dev/null || true
         done
         ip netns delete "$tag-c" 2>/dev/null || true
     fi
@@ -92,6 +122,8 @@ join_worker() { # name
         more=(--listen "10.78.0.$((number + 9)):0" --insecure)
     fi
     on "$name"
+    # The worker moves itself into its cgroup, if there is one.
+    before+=(bash -c 'echo $$ 2>/dev/null >"$0/cgroup.procs"; exec "$@"' "$(group_of "$name")")
     "${before[@]}" "$bin/fathom-worker" --join "$host:$port" --name "$name" --threads 1 --patience 1h --store "$dir/store-$name" \
         "${more[@]}" >>"$dir/$name.out" 2>&1 &
     pid[$name]=$!
@@ -205,6 +237,7 @@ round() {
     for name in "${workers[@]}"; do join_worker "$name"; done
     local begun=$SECONDS outcome=2 healed=
     local disturbed=$((20 + RANDOM % 40))
+    most_kib=0 most_fds=0
     while [ $outcome = 2 ]; do
         sleep "0.$((RANDOM % 10))"
         if [ $((SECONDS - begun)) -lt $disturbed ]; then
@@ -218,6 +251,7 @@ round() {
             fault="the run does not end"
             break
         fi
+        measure
         look && outcome=0 || outcome=$?
         [ $outcome != 2 ] || for name in "${workers[@]}"; do mend_worker "$name"; done
     done
@@ -225,6 +259,7 @@ round() {
     if [ $outcome = 0 ] && [ "$(found_in "$dir/result")" != "$known" ]; then
         fault="different result: $(found_in "$dir/result")"
     fi
+    [ -n "$fault" ] || [ $most_fds -le $most_files ] || fault="a process had $most_fds file descriptors"
     local events
     events=$(grep -c -e kill -e stop -e suspend -e drain -e cut -e fill "$dir/events" || true)
     local process
@@ -234,7 +269,7 @@ round() {
         [ -z "$fault" ] || cp -r "$dir/store-$name" "$dir/kept-$name"
         umount "$dir/store-$name"
     done
-    echo "seed $seed, $replicas copies, $events events, $((SECONDS - begun)) s: ${fault:-ok}" | tee -a "$base/results"
+    echo "seed $seed, $replicas copies, $events events, $((SECONDS - begun)) s, at most $((most_kib / 1024)) MiB and $most_fds files: ${fault:-ok}" | tee -a "$base/results"
     if [ -z "$fault" ]; then
         find "$dir" -mindepth 1 -maxdepth 1 ! -name events -exec rm -rf {} +
         return 0
@@ -243,10 +278,11 @@ round() {
 }
 
 set_up
+rm -rf "$base/undisturbed"
 "$bin/fathom" run "${space[@]}" -q --json --dir "$base/undisturbed" >"$base/undisturbed.json"
 known=$(found_in "$base/undisturbed.json")
 [ -n "$known" ] || { echo "cannot read the result of the undisturbed run"; exit 1; }
-echo "first seed $seed, network namespaces and small disks: $root, known digest ${known%% *}"
+echo "first seed $seed, network namespaces, cgroups and small disks: $root, netem: $netem, known digest ${known%% *}"
 rounds=0 failed=0
 end=$(awk "BEGIN { print int($SECONDS + $hours * 3600) }")
 while :; do
