@@ -7,11 +7,12 @@ packages=$(realpath "$1")
 mirror=${MIRROR:-http://deb.debian.org/debian}
 expected=42c7d7426320e1a1d830f161a7fb3895f2f2ef6f6355f3db6511badb34c4de7b # of README.md
 fresh=$(mktemp -d)
-trap 'rm -rf "$fresh"' EXIT
+trap 'umount "$fresh/system/proc" 2>/dev/null || true; rm -rf --one-file-system "$fresh"' EXIT
 debootstrap --variant=minbase --include=python3,python3-venv,python3-pip bookworm "$fresh/system" "$mirror" >"$fresh/log" || {
     tail -n 20 "$fresh/log" >&2
     exit 1
 }
+mount -t proc proc "$fresh/system/proc"
 mkdir "$fresh/system/packages"
 cp "$packages"/* "$fresh/system/packages"
 

@@ -83,7 +83,7 @@ async fn run_is_shown_from_start_to_end() {
     browser.until("!document.getElementById('result').hidden").await;
     let result = browser.text("result-text").await;
     assert!(result.contains(&format!("largest distance: {}.", found["god_number"])), "{result}");
-    assert_eq!(browser.value("document.querySelectorAll('#downloads a').length").await, "7");
+    assert_eq!(browser.value("document.querySelectorAll('#downloads a').length").await, "8");
     let depths = found["counts"].as_array().unwrap().len().to_string();
     assert_eq!(browser.value("document.getElementById('growth-table').tBodies[0].rows.length").await, depths);
     // The page shows that both workers left, even if the run ended right after.

@@ -275,7 +275,7 @@ fn file_of_another_depth_in_a_store_is_recomputed() {
     std::fs::write(path, &moved).unwrap();
     cluster.join(&["w1"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
-    assert_eq!(cluster.logged_by("w1", "renaming a file that belongs to another shard").len(), 1);
+    assert_eq!(cluster.logged_by("w1", "renaming a file that does not belong here").len(), 1);
     assert_eq!(std::fs::read(path.with_extension("misplaced")).unwrap(), moved);
 }
 

@@ -180,9 +180,10 @@ fn metrics_have_a_port_of_their_own() {
     until_served(&page);
     let get = |path: &str| ask(&metrics, "GET", path, &[("Host", "node-7:9464")]).unwrap();
     assert_eq!((get("/healthz").status, get("/healthz").body.as_str()), (200, "ok\n"));
+    // There is nothing to tell before the first look at the run.
+    until("the run is known", || get("/metrics").body.contains("space=\"3x3\",metric=\"multi\"} 1\n"));
     let text = get("/metrics").body;
     assert!(text.contains("\nfathom_build_info{version=\""), "{text}");
-    assert!(text.contains("space=\"3x3\",metric=\"multi\"} 1\n"), "{text}");
     // There is nothing else, and no token.
     for path in ["/", "/api/status", "/report/csv"] {
         assert_eq!(get(path).status, 404, "{path}");

@@ -77,7 +77,7 @@ fn only_the_token_gives_access() {
         assert_eq!(foreign.status, 421, "{path}");
         let written =
             asked("POST", path, &[("Host", address), ("Authorization", &bearer), ("Content-Length", "0")]);
-        assert_eq!((written.status, written.header("allow")), (405, Some("GET")), "{path}");
+        assert_eq!((written.status, written.header("allow")), (405, Some("GET, HEAD")), "{path}");
     }
     let health = asked("GET", "/healthz", &[("Host", address)]);
     assert_eq!((health.status, &*health.body), (200, "ok\n"));
@@ -308,9 +308,9 @@ fn metrics_include_worker_resources() {
     until("fetches are reported", || value("fathom_fetch_seconds_count") > 0.0);
     assert!(value("fathom_fetch_seconds_sum") > 0.0);
     for worker in ["a", "b"] {
-        let of = |name: &str| value(&format!("fathom_worker_{name}_bytes{{worker=\"{worker}\",id="));
-        until("memory is reported", || of("memory") > 0.0);
-        assert!(of("read") >= 0.0 && of("written") >= 0.0);
+        let of = |name: &str| value(&format!("fathom_worker_{name}{{worker=\"{worker}\",id="));
+        until("memory is reported", || of("memory_bytes") > 0.0);
+        assert!(of("read_bytes_total") >= 0.0 && of("written_bytes_total") >= 0.0);
     }
     cluster.signal_coordinator(libc::SIGINT);
     assert_same(&cluster.finishes(), &undisturbed(&["3x4"]));

@@ -25,10 +25,10 @@ impl State {
             _ => None,
         });
         if outcome.attempt != expected {
-            let is_stop = |failure: &Failure| failure.kind() == FailureKind::Stopped;
-            let kind = match outcome.result.as_ref().err().filter(|failure| is_stop(failure)) {
-                // A worker that leaves hands back what it was told to do for others, too.
-                Some(failure) => NoteKind::TaskFailed(failure.kind()),
+            let failure = outcome.result.as_ref().err().map(Failure::kind);
+            let kind = match failure.filter(|kind| *kind == FailureKind::Stopped && self.ending().is_some()) {
+                // At the end of a run, workers hand back what they were told to do for others, too.
+                Some(stopped) => NoteKind::TaskFailed(stopped),
                 None => NoteKind::LateReport,
             };
             effects.push(note(kind, Some(id), &outcome, None));
