@@ -44,7 +44,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ServerConfig};
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 /// The name in the certificates of a run, independent of the names of the hosts.
@@ -61,7 +61,9 @@ pub struct Access {
     token: token::Known,
     /// The addresses of this machine for which this process looks up a coordinator's token, if no token was
     /// given.
-    look_up: Arc<[SocketAddr]>,
+    look_up: Arc<RwLock<Vec<SocketAddr>>>,
+    /// Whether a token was given.
+    has_token: bool,
     /// The advice for callers without the token.
     hint: Option<Arc<str>>,
     /// TLS for accepting callers, with this process's certificate.
@@ -121,7 +123,8 @@ impl Access {
         let name = asked.tls_name.as_deref().unwrap_or(TLS_NAME);
         Ok(Self {
             token: given.token.as_ref().map(files::token).transpose()?.into(),
-            look_up: Default::default(),
+            look_up: Arc::default(),
+            has_token: given.token.is_some(),
             hint: None,
             server: match &identity {
                 Some(identity) => Some(Arc::new(identity.server(authority.as_ref())?)),

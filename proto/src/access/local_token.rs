@@ -21,6 +21,7 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// The name of the file in the run's directory.
@@ -157,19 +158,22 @@ impl Access {
     /// coordinator's token is looked up at each new connection.
     #[must_use]
     pub fn for_coordinator(&self, address: &str) -> Self {
-        let is_given = self.look_up.is_empty() && self.token.get().is_some();
-        let look_up = if is_given { Default::default() } else { on_loopback(address).into() };
-        let access = Self { look_up, token: Default::default(), ..self.clone() };
-        if let Some(token) = self.token.get() {
-            access.token.set(token);
-        }
-        access.renew_token();
+        let access = Self { look_up: Arc::default(), token: self.token.get().into(), ..self.clone() };
+        access.follow(address);
         access
+    }
+
+    /// Makes this access and its clones look up the token of the coordinator at an address, unless a token was given.
+    pub fn follow(&self, address: &str) {
+        if !self.has_token {
+            *self.look_up.write().unwrap_or_else(PoisonError::into_inner) = on_loopback(address);
+            self.renew_token();
+        }
     }
 
     /// Looks up the coordinator's token again, if it is not fixed.
     pub(super) fn renew_token(&self) {
-        if let Some(token) = find(&self.look_up) {
+        if let Some(token) = find(&self.look_up.read().unwrap_or_else(PoisonError::into_inner)) {
             self.token.set(token);
         }
     }

@@ -55,8 +55,6 @@ pub(super) enum NoClient {
 pub struct Caller {
     access: Access,
     place: Place,
-    /// The address at which it was last called.
-    called: Arc<Mutex<String>>,
     /// Calls fail once attempts have failed for this time.
     patience: Duration,
     client: Arc<Mutex<Option<CoordinatorClient<Connection>>>>,
@@ -82,17 +80,11 @@ impl Caller {
         Self {
             access,
             place,
-            called: Arc::default(),
             patience,
             client: Arc::default(),
             away: Arc::default(),
             has_registered: Arc::default(),
         }
-    }
-
-    /// Returns the address at which the coordinator was last called.
-    pub fn called(&self) -> String {
-        self.called.lock().expect("no thread panics while it holds the lock").clone()
     }
 
     /// Returns the address of the coordinator now.
@@ -127,10 +119,10 @@ impl Caller {
             return Ok(client);
         }
         let address = self.address()?;
-        let access = self.access.for_coordinator(&address);
-        self.called.lock().expect("no thread panics while it holds the lock").clone_from(&address);
+        // Peers must have the same token, so it is that of all clones.
+        self.access.follow(&address);
         // Boxed, because each call moves its future several times, and would have to move this one with it.
-        let connection = Box::pin(access.connect(&address, CONNECT)).await.map_err(NoClient::Connect)?;
+        let connection = Box::pin(self.access.connect(&address, CONNECT)).await.map_err(NoClient::Connect)?;
         let client = CoordinatorClient::new(connection)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);

@@ -85,7 +85,7 @@ fn worked(args: &JoinArguments, place: Place, store: &Path, verbosity: log::Verb
     let Some(described) = described else { return Ok(false) };
     let DescribeRunResponse { definition, shared_store, shared_store_id, watched, shard_order, lease_ms } =
         described;
-    let access = access.for_coordinator(&caller.called()).for_lease(Duration::from_millis(lease_ms));
+    let access = access.for_lease(Duration::from_millis(lease_ms));
     let caller = Caller::new(access.clone(), place, args.patience);
     let manifest = RunManifest::from_toml(&definition).context("cannot use the coordinator's run")?;
     log::tag(&manifest.fingerprint.to_string()[..16], &home.id().to_string());
