@@ -64,13 +64,17 @@ PATH=$tools/bin:$PATH CARGO_TARGET_DIR=$root/target cargo deb --package fathom -
 
 # The wheel.
 [ -x "$tools/python/bin/maturin" ] || python3 -m venv "$tools/python"
-"$tools/python/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.8,<2' ziglang
-scripts=$root/python/programs/scripts
+"$tools/python/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.8,<2' ziglang wheel
+plain=$root/target/wheel
+rm -rf "$plain" && mkdir -p "$plain"
+(cd python && PATH=$tools/python/bin:$PATH RUSTFLAGS="$remap" CARGO_TARGET_DIR=$root/target/python \
+    maturin build --release --locked --strip --zig --compatibility manylinux_2_28 --out "$plain")
+# The programs go where pip installs commands.
+"$tools/python/bin/wheel" unpack --dest "$plain" "$plain"/*.whl >/dev/null
+scripts=$plain/fathom_search-$version/fathom_search-$version.data/scripts
 mkdir -p "$scripts"
 cp "$staged"/bin/* "$scripts"
-(cd python && PATH=$tools/python/bin:$PATH RUSTFLAGS="$remap" CARGO_TARGET_DIR=$root/target/python \
-    maturin build --release --locked --strip --zig --compatibility manylinux_2_28 --out "$out")
-rm -r "$scripts"
+"$tools/python/bin/wheel" pack --dest-dir "$out" "$plain/fathom_search-$version" >/dev/null
 
 # The image.
 python3 deploy/release/image.py "$staged/bin" "$version" "$out/fathom-search-$version-image.tar"
