@@ -100,7 +100,7 @@ def test_hyperqueue_depth_by_depth(tmp_path, digest, queue):
         until("depth 10 is merged", lambda: len(status(run)["counts"]) > 10)
         going.kill()
     killing.join()
-    subprocess.run(["fathom", "run", *SPACE, "--dir", run, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    # Tasks of the next depth may still be at work.
     counts = status(run)["counts"]
     assert counts[:11] == fathom.run("2x7", max_depth=10).counts
 
@@ -122,7 +122,7 @@ def test_hyperqueue_workers(tmp_path, digest, queue):
             "--threads",
             "1",
         ]
-        job.program([*worker, "--name", f"worker-{number}"])
+        job.program([*worker, "--name", f"worker-{number}"], stdout=None, stderr=None)
     client = queue.client()
     submitted = client.submit(job)
     with subprocess.Popen(serve, stdout=subprocess.DEVNULL) as coordinator:
