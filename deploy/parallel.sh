@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The smallest engine: GNU parallel makes the shards of each depth, on this host or on others that share the run's directory.
 #
-#   fathom run 3x5 --shards 64 --max-depth 0 --dir DIR     # begins the run
-#   deploy/parallel.sh DIR --jobs 8                        # goes on, or continues after a failure, with options of parallel:
+#   fathom run 3x5 --shards 64 --max-depth 0 --dir DIR     # starts the run
+#   deploy/parallel.sh DIR --jobs 8                        # computes the remaining depths, also after a failure; options are those of parallel:
 #   deploy/parallel.sh DIR --jobs 8 --sshlogin node-1,node-2
 #
 # In the environment, THREADS is the number of threads of a job (1), and TO the last depth (none).

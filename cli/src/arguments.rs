@@ -76,12 +76,16 @@ impl Arguments {
                     error.exit();
                 }
                 let line: Vec<OsString> = std::env::args_os().collect();
-                match (error.kind(), ServedOptions::completed(&line)?) {
-                    (ErrorKind::MissingRequiredArgument, Some(line)) => {
+                let completed = match error.kind() {
+                    ErrorKind::MissingRequiredArgument => ServedOptions::completed(&line)?,
+                    _ => None,
+                };
+                match completed {
+                    Some(line) => {
                         let command = settings.applied(Self::without_help());
                         command.try_get_matches_from(line).unwrap_or_else(|error| error.exit())
                     }
-                    _ => settings.matches(Self::with_help())?,
+                    None => settings.matches(Self::with_help())?,
                 }
             }
         };

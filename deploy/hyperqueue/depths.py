@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Computes a run depth by depth as tasks of HyperQueue, without a coordinator.
 
-    fathom run 3x5 --shards 64 --max-depth 0 --dir DIR    # begins the run
-    depths.py DIR [--tasks 16] [--threads 4]              # goes on with it, or continues after a failure
+    fathom run 3x5 --shards 64 --max-depth 0 --dir DIR    # starts the run
+    depths.py DIR [--tasks 16] [--threads 4]              # computes the remaining depths, also after a failure
 
 DIR is on a file system that all nodes share. Each depth is a job of HyperQueue: its tasks make the shards of the layer,
 and this script merges them. `fathom` and `fathom-worker` must be on the path of the workers of HyperQueue; the server is

@@ -56,6 +56,16 @@ def run_check(*args):
     return done.returncode, done.stdout + done.stderr
 
 
+def close_repaired(base):
+    """Repairs the digests of the run, and closes run.db."""
+    digests = b""
+    for k, own in base.execute("select depth, digest from layer order by depth").fetchall():
+        digests += own
+        base.execute("update layer set run_digest = ? where depth = ?", (derived("run digest, version 1", digests), k))
+    base.commit()
+    base.close()
+
+
 class Planted:
     """A copy of a run whose layers can be changed. Counts, checksums and digests are repaired."""
 
@@ -128,12 +138,7 @@ class Planted:
         base.execute("update layer set stored = ?, states = ?, digest = ?, classes = classes + ?, "
                      "classes_with_inverse = classes_with_inverse + ? where depth = ?",
                      (stored, weighed, digest, classes, with_inverse, depth))
-        digests = b""
-        for k, own in base.execute("select depth, digest from layer order by depth").fetchall():
-            digests += own
-            base.execute("update layer set run_digest = ? where depth = ?", (derived("run digest, version 1", digests), k))
-        base.commit()
-        base.close()
+        close_repaired(base)
 
     def shift(self, depth, change):
         """Repairs the sums of states up to a depth in the directories of later layers."""
@@ -257,12 +262,7 @@ def without_a_listed_state(run, to, depth):
     sums = b"".join(digest if number == shard else list_digest(to, depth, number) for number, _ in rows)
     base.execute("update layer set stored = stored - 1, states = states - 1, digest = ? where depth = ?",
                  (derived("layer digest, version 1", struct.pack("<I", depth) + sums), depth))
-    digests = b""
-    for k, own in base.execute("select depth, digest from layer order by depth").fetchall():
-        digests += own
-        base.execute("update layer set run_digest = ? where depth = ?", (derived("run digest, version 1", digests), k))
-    base.commit()
-    base.close()
+    close_repaired(base)
     return to
 
 

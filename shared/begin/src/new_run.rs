@@ -13,6 +13,7 @@ use fathom_layer::{Digest, LocalDisk};
 use fathom_report::text::many;
 use fathom_space::{Plan, Space};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How a space is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,7 +266,10 @@ impl NewRun<'_> {
 fn require_writable(path: &Path) -> Result<()> {
     let is_there = |path: &&Path| !path.as_os_str().is_empty() && path.exists();
     let there = path.ancestors().find(is_there).unwrap_or(Path::new("."));
-    let tried = there.join(format!(".fathom-{}", std::process::id()));
+    // Threads of a process may begin runs beside each other.
+    static TRIALS: AtomicU64 = AtomicU64::new(0);
+    let number = TRIALS.fetch_add(1, Ordering::Relaxed);
+    let tried = there.join(format!(".fathom-{}-{number}", std::process::id()));
     std::fs::create_dir(&tried).and_then(|()| std::fs::remove_dir(&tried)).map_err(|error| {
         let (why, path) = (said_by_system(&error), path.display());
         bad_input!(

@@ -19,7 +19,7 @@ pub struct Interrupted {
     pub signal: i32,
 }
 
-/// The process ends before its work is done, as it was told, with the exit code that the user asked for. Without a message.
+/// The process was told to stop before its work was done, and exits with the code given for this case. No message is printed.
 #[derive(Debug, thiserror::Error)]
 #[error("the work is not done")]
 pub struct NotDone(pub u8);

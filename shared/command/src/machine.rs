@@ -4,6 +4,7 @@ use bytesize::ByteSize;
 use procfs::process::Process;
 use procfs::{CpuInfo, Current, Meminfo};
 use std::fs;
+use std::net::SocketAddr;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -88,6 +89,13 @@ pub fn processor_seconds_of_children() -> f64 {
 /// Returns the name of the processor, if the system knows it.
 pub fn processor() -> Option<String> {
     CpuInfo::current().ok()?.model_name(0).map(str::to_owned)
+}
+
+/// Returns the addresses at which processes of this network namespace listen by TCP; `None` if the system does not say.
+pub fn listening() -> Option<Vec<SocketAddr>> {
+    let entries = procfs::net::tcp().ok()?.into_iter().chain(procfs::net::tcp6().unwrap_or_default());
+    let listens = entries.filter(|entry| entry.state == procfs::net::TcpState::Listen);
+    Some(listens.map(|entry| entry.local_address).collect())
 }
 
 /// Returns the number of file descriptors that this process may have.

@@ -7,7 +7,6 @@ use crate::latex;
 /// Writes the entry of a run.
 pub(crate) fn entry(report: &Report) -> String {
     let summary = &report.summary;
-    let version = env!("CARGO_PKG_VERSION");
     let state = match summary.complete {
         true => String::new(),
         false => format!(", up to distance {}", summary.counts.len().saturating_sub(1)),
@@ -16,7 +15,7 @@ pub(crate) fn entry(report: &Report) -> String {
         "@misc{{fathom-{key},
   author = {{{{The Fathom developers}}}},
   title = {{Growth function of {title}{state}}},
-  howpublished = {{Computed by Fathom, version {version}}},
+  howpublished = {{Computed by {program}}},
   note = {{Run {fingerprint}, digest {digest}}},
 }}
 ",
@@ -24,5 +23,6 @@ pub(crate) fn entry(report: &Report) -> String {
         title = latex::escaped(&report.title),
         fingerprint = &report.provenance.fingerprint[..16],
         digest = summary.digest,
+        program = latex::escaped(&report.provenance.begun_by),
     )
 }

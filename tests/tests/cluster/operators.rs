@@ -39,8 +39,14 @@ fn runs_that_were_never_served_need_a_puzzle() {
     let directory = fathom_tests::tempdir().unwrap();
     let run = directory.path().join("run");
     well(&fathom().args(["run", "3x3", "-q", "--dir"]).arg(&run).output().unwrap());
-    for (path, says) in [(run, "was not served yet"), (directory.path().join("none"), "<PUZZLE>")] {
-        let output = fathom().args(["serve", "--dir"]).arg(path).output().unwrap();
+    for (path, more, says) in [
+        (&run, "", "was not served yet"),
+        (&directory.path().join("none"), "", "<PUZZLE>"),
+        // Another mistake is what the message is about.
+        (&run, "3x3 --nonsense", "unexpected argument '--nonsense'"),
+    ] {
+        let output =
+            fathom().args(["serve", "--dir"]).arg(path).args(more.split_whitespace()).output().unwrap();
         let (_, err) = texts(&output);
         assert_eq!(output.status.code(), Some(2), "{err}");
         assert!(err.contains(says), "{err}");

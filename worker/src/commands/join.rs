@@ -56,7 +56,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     }
 }
 
-/// Works for the coordinator at a place. Returns false if the worker was stopped while the run goes on.
+/// Computes shards for the coordinator until the run ends, or until this worker is stopped. Returns whether the run has ended.
 fn worked(args: &JoinArguments, place: Place, store: &Path, verbosity: log::Verbosity) -> Result<bool> {
     if let Some(parent) = args.child_of {
         machine::end_with(parent)?;
