@@ -7,8 +7,10 @@
 # Each round has a seed, which is printed: 'tests/soak.sh 0 SEED' repeats only the round of that seed. Events occur for up to a
 # minute; then all faults are healed, and the run has four minutes to end. The logs of each round are in target/soak/SEED, and
 # its result is a line in target/soak/results; successful rounds keep only their log of events. As root, workers run in network
-# namespaces, in cgroups of little memory, and on small file systems; otherwise networks are not cut and disks do not fill up. Where the kernel has netem, packets
-# are late, lost and out of order. Each line of results has the most memory (without the page cache) and file descriptors that a process had: they must not grow
+# namespaces, in cgroups of little memory, and on small file systems; otherwise networks are not cut and disks do not fill up.
+# Where the kernel has netem, packets are late, lost and out of order; elsewhere one packet in a hundred is lost (nft), and links
+# are slow. With libfaketime (Debian: libfaketime), the clocks of workers and of the coordinator jump by up to two days.
+# Each line of results has the most memory (without the page cache) and file descriptors that a process had: they must not grow
 # from round to round. WORKERS is their number (8); SOAK_BIN is the folder of the binaries; the default is target/release, which is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,13 +38,18 @@ root=no
 if [ "$(id -u)" = 0 ] && ip netns add "$tag-c" 2>/dev/null; then root=yes; fi
 
 declare -A pid=() stopped=() drained=() cut=()
-netem=no
+network=clean
 coordinator=
+# libfaketime, and the jumps of clocks in seconds.
+faketime=$(find /usr/lib -name libfaketime.so.1 2>/dev/null | head -n 1)
+jumps=(-172800 -3600 -60 -1 1 60 3600 172800)
 
 # Sets the prefix of a command that runs on a host.
 on() { # host
     before=(env)
-    [ $root = no ] || before=(ip netns exec "$tag-$1")
+    [ $root = no ] || before=(ip netns exec "$tag-$1" env)
+    # The clock of the day only: timers use another clock, which never jumps.
+    [ -z "$faketime" ] || before+=(LD_PRELOAD="$faketime" FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 FAKETIME_CACHE_DURATION=1 FAKETIME_TIMESTAMP_FILE="$dir/clock-$1")
 }
 
 set_up() {
@@ -59,7 +66,12 @@ set_up() {
         ip -n "$tag-c" link set "to-$name" master hub up
         ip -n "$tag-$name" address add "10.78.0.$number/24" dev eth
         ip -n "$tag-$name" link set eth up
-        if tc -n "$tag-$name" qdisc add dev eth root netem delay 5ms 5ms loss 1% reorder 5% 2>/dev/null; then netem=yes; fi
+        if tc -n "$tag-$name" qdisc add dev eth root netem delay 5ms 5ms loss 1% reorder 5% 2>/dev/null; then
+            network="loss, delay, reordering"
+        elif tc -n "$tag-$name" qdisc add dev eth root tbf rate 40mbit burst 64k latency 100ms 2>/dev/null &&
+            ip netns exec "$tag-$name" nft "add table inet loss; add chain inet loss in { type filter hook input priority 0; }; add rule inet loss in numgen random mod 100 < 1 drop" 2>/dev/null; then
+            network="loss, slow links"
+        fi
         group=$(group_of "$name")
         if mkdir "$group" 2>/dev/null; then
             echo $((memory_mib << 20)) 2>/dev/null >"$group/memory.max" || echo $((memory_mib << 20)) 2>/dev/null >"$group/memory.limit_in_bytes" || true
@@ -152,7 +164,7 @@ mend_worker() { # name
 
 disturb() {
     local name=${workers[RANDOM % ${#workers[@]}]}
-    case $((RANDOM % 12)) in
+    case $((RANDOM % 13)) in
     0 | 1) event "kill $name"; kill -KILL "${pid[$name]}" 2>/dev/null || true ;;
     2 | 3) event "stop $name"; kill -STOP "${pid[$name]}" 2>/dev/null || true; stopped[$name]=yes ;;
     4 | 5 | 6)
@@ -184,6 +196,13 @@ disturb() {
         [ $root = yes ] || return 0
         event "fill the disk of $name"
         head -c $((disk_kib * 1024)) /dev/zero >"$dir/store-$name/filler" 2>/dev/null || true
+        ;;
+    12)
+        [ -n "$faketime" ] || return 0
+        local jump=${jumps[RANDOM % ${#jumps[@]}]}
+        [ $((RANDOM % 4)) != 0 ] || name=c
+        event "the clock of $name jumps by $jump s"
+        printf '%+d\n' "$jump" >"$dir/clock-$name"
         ;;
     esac
 }
@@ -229,6 +248,7 @@ round() {
     replicas=$((1 + RANDOM % 2))
     fault=
     : >"$dir/events"
+    for name in c "${workers[@]}"; do echo +0 >"$dir/clock-$name"; done
     for name in "${workers[@]}"; do
         mkdir -p "$dir/store-$name"
         [ $root = no ] || mount -t tmpfs -o "size=${disk_kib}k" none "$dir/store-$name"
@@ -261,7 +281,7 @@ round() {
     fi
     [ -n "$fault" ] || [ $most_fds -le $most_files ] || fault="a process had $most_fds file descriptors"
     local events
-    events=$(grep -c -e kill -e stop -e suspend -e drain -e cut -e fill "$dir/events" || true)
+    events=$(grep -c -e kill -e stop -e suspend -e drain -e cut -e fill -e jumps "$dir/events" || true)
     local process
     for process in $coordinator "${pid[@]}"; do kill -KILL "$process" 2>/dev/null || true; done
     wait 2>/dev/null || true
@@ -282,7 +302,7 @@ rm -rf "$base/undisturbed"
 "$bin/fathom" run "${space[@]}" -q --json --dir "$base/undisturbed" >"$base/undisturbed.json"
 known=$(found_in "$base/undisturbed.json")
 [ -n "$known" ] || { echo "cannot read the result of the undisturbed run"; exit 1; }
-echo "first seed $seed, network namespaces, cgroups and small disks: $root, netem: $netem, known digest ${known%% *}"
+echo "first seed $seed, network namespaces, cgroups and small disks: $root, network: $network, clocks jump: ${faketime:+yes}, known digest ${known%% *}"
 rounds=0 failed=0
 end=$(awk "BEGIN { print int($SECONDS + $hours * 3600) }")
 while :; do

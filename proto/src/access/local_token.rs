@@ -22,9 +22,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 /// The name of the file in the run's directory.
 pub const NAME: &str = "token";
+
+/// The time limit for a connection to a coordinator on this machine.
+const PROBE: Duration = Duration::from_millis(200);
 
 /// Largest size of a token file, in bytes.
 const MAX_BYTES: u64 = 4096;
@@ -191,20 +195,30 @@ fn publish_at(token: &Token, address: SocketAddr) -> Result<PathBuf> {
 
 /// Removes the tokens of coordinators on this machine that were killed: nobody listens at their addresses any more.
 fn remove_dead(directory: &Path, own: SocketAddr) {
-    // Without a connection, which a coordinator that is alive would log as refused.
-    let Some(listening) = machine::listening() else { return };
     let mine = format!("{}-", machine::host_name().replace('/', "-"));
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let of_address = || -> Option<SocketAddr> {
-            let (ip, port) = name.to_str()?.strip_prefix(&mine)?.rsplit_once('-')?;
-            Some(SocketAddr::new(ip.parse().ok()?, port.parse().ok()?))
+    let address_of = |name: &std::ffi::OsStr| -> Option<SocketAddr> {
+        let (ip, port) = name.to_str()?.strip_prefix(&mine)?.rsplit_once('-')?;
+        Some(SocketAddr::new(ip.parse().ok()?, port.parse().ok()?))
+    };
+    // First the tokens, then who listens: a coordinator listens before it writes its token.
+    let entries: Vec<_> = fs::read_dir(directory).into_iter().flatten().flatten().collect();
+    let Some(listening) = machine::listening() else { return };
+    for entry in entries {
+        let Some(address) = address_of(&entry.file_name()).filter(|address| *address != own) else {
+            continue;
         };
-        // A coordinator listens before it writes its token.
-        if of_address().is_some_and(|address| address != own && !listening.contains(&address)) {
+        // The list may lack an address if it changes while it is read, and a connection alone would be logged as
+        // refused by a coordinator that is alive.
+        if !listening.contains(&address) && is_refused(address) {
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// Returns whether nobody accepts connections at an address of this machine.
+fn is_refused(address: SocketAddr) -> bool {
+    let connected = std::net::TcpStream::connect_timeout(&address, PROBE);
+    connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 /// Returns the directories that may have tokens; new tokens go into the first one.
