@@ -146,9 +146,11 @@ impl Caller {
                         self.answered();
                         return Ok(response.into_inner());
                     }
-                    Err(status) => (said(&status), self.is_final(&status)),
+                    Err(status) => (said(&status), is_final(&status, self.has_registered())),
                 },
-                Err(NoClient::Connect(error)) => (error.to_string(), self.is_final_error(&error)),
+                Err(NoClient::Connect(error)) => {
+                    (error.to_string(), is_final_error(&error, self.has_registered()))
+                }
                 Err(NoClient::Absent(reason)) => (reason, false),
                 // Another coordinator may have taken the file for a while.
                 Err(NoClient::Unfit(reason)) => (reason, !self.has_registered()),
@@ -218,28 +220,6 @@ impl Caller {
         self.has_registered.load(Ordering::Relaxed)
     }
 
-    /// Returns whether an error of a connection ends the worker: a wrong address or key is reported
-    /// immediately.
-    /// After a registration the options are known to fit, and something else may answer at the coordinator's
-    /// address for a while.
-    fn is_final_error(&self, error: &ConnectError) -> bool {
-        !error.may_pass() && !self.has_registered()
-    }
-
-    /// Returns whether a status ends the worker, because a repeated call would fail in the same way.
-    fn is_final(&self, status: &Status) -> bool {
-        if let Some(error) = ConnectError::behind(status) {
-            return self.is_final_error(error);
-        }
-        match status.code() {
-            // The token does not fit, or another service answers.
-            Code::Unauthenticated | Code::PermissionDenied | Code::Unimplemented => !self.has_registered(),
-            // The coordinator has read the request and refuses it, or a message is too large.
-            Code::FailedPrecondition | Code::InvalidArgument | Code::OutOfRange => true,
-            _ => false,
-        }
-    }
-
     fn pauses(&self) -> impl Backoff + use<> {
         ExponentialBuilder::default()
             .with_min_delay(Duration::from_millis(50))
@@ -277,5 +257,27 @@ impl Caller {
         let registered = self.call(call).await?;
         self.has_registered.store(true, Ordering::Relaxed);
         Ok(registered)
+    }
+}
+
+/// Returns whether an error of a connection ends a worker: a wrong address or key is reported immediately.
+/// After a registration the options are known to fit, and something else may answer at the coordinator's
+/// address for a while.
+fn is_final_error(error: &ConnectError, has_registered: bool) -> bool {
+    !error.may_pass() && !has_registered
+}
+
+/// Returns whether a status ends a worker, because a repeated call would fail in the same way.
+/// `has_registered` says whether the coordinator has ever registered this process.
+pub fn is_final(status: &Status, has_registered: bool) -> bool {
+    if let Some(error) = ConnectError::behind(status) {
+        return is_final_error(error, has_registered);
+    }
+    match status.code() {
+        // The token does not fit, or another service answers.
+        Code::Unauthenticated | Code::PermissionDenied | Code::Unimplemented => !has_registered,
+        // The coordinator has read the request and refuses it, or a message is too large.
+        Code::FailedPrecondition | Code::InvalidArgument | Code::OutOfRange => true,
+        _ => false,
     }
 }

@@ -2,11 +2,11 @@
 //! the network and the disks are simulated, and driven by a seeded scheduler.
 //!
 //! Messages are lost, duplicated or late, and so out of order. Processes die, sleep, and come back in another
-//! epoch. Disks fill, and lose or damage files. In some runs all workers share one disk, on which a wrong
-//! worker may replace the files of others. Networks are cut in one direction, and clocks jump. After every
-//! event the invariants of the state are checked, and each commit is compared with the truth. After the
-//! faults the run must be complete and right within a bounded simulated time, so that a run without progress
-//! fails the test.
+//! epoch. Bits of reports flip, and another service answers at the address of a coordinator that is away.
+//! Disks fill, and lose or damage files. In some runs all workers share one disk, on which a wrong worker may
+//! replace the files of others. Networks are cut in one direction, and clocks jump. After every event the
+//! invariants of the state are checked, and each commit is compared with the truth. After the faults the run
+//! must be complete and right within a bounded simulated time, so that a run without progress fails the test.
 //!
 //! `FATHOM_SEEDS=100000 cargo test --release -p fathom-coordinator simulator` tries this number of seeds.
 //! `FATHOM_SEED=17 cargo test ... simulator -- --nocapture` prints the events of one seed.

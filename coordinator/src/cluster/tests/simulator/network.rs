@@ -55,6 +55,8 @@ pub(super) enum Happening {
     Answered(Sender, Answer),
     /// A worker notices that an attempt has failed, and tries again.
     Retry(Sender),
+    /// Something else than the coordinator answers an attempt.
+    Foreign(Sender, tonic::Code),
     /// Something happens inside the process of a worker, which has this number.
     Inside(usize, u32, Inside),
     /// The coordinator of this epoch has a tick.

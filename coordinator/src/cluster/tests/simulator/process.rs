@@ -195,6 +195,8 @@ pub(super) struct Process {
     pub(super) holders: Arc<Holders>,
     pub(super) calls: BTreeMap<u64, Call>,
     pub(super) last_call: u64,
+    /// Whether the coordinator has ever registered this process.
+    pub(super) has_registered: bool,
     /// The time at which the session asks to be woken.
     pub(super) wake: Option<u64>,
     pub(super) is_halted: bool,

@@ -30,7 +30,7 @@ const LAST_DEPTH: u32 = 5;
 /// Maximum time until which faults happen, in simulated milliseconds.
 const FAULTS_END: u64 = 40_000;
 /// Number of kinds of faults.
-const KINDS: u8 = 12;
+const KINDS: u8 = 14;
 /// Maximum time from the last fault to the end of a run. The longest backoff of a worker takes 8 minutes of
 /// it.
 const BOUND: u64 = 1_800_000;
@@ -64,6 +64,12 @@ pub(super) struct Simulation {
     lossy: u8,
     /// Number of requests of each 256 that arrive twice.
     doubling: u8,
+    /// Number of reports of each 256 in which a bit flips.
+    flipping: u8,
+    /// Until this time another service answers at the coordinator's address.
+    foreign_until: u64,
+    /// A worker that ended although it had registered.
+    gone_for_good: Option<String>,
     /// The kinds of faults that may occur.
     kinds: Vec<u8>,
     heals_at: u64,
@@ -127,6 +133,9 @@ impl Simulation {
             waiting: BTreeMap::new(),
             lossy: if rng.bool() { rng.u8(0..40) } else { 0 },
             doubling: if rng.bool() { rng.u8(0..40) } else { 0 },
+            flipping: 0,
+            foreign_until: 0,
+            gone_for_good: None,
             kinds: Vec::new(),
             heals_at: rng.u64(1000..FAULTS_END),
             lost: BTreeSet::new(),
@@ -174,6 +183,9 @@ impl Simulation {
                 return Outcome::Right;
             }
             self.check();
+            if let Some(what) = self.gone_for_good {
+                return Outcome::Wrong(what);
+            }
             match &self.ended {
                 Some(Ending::MaxDepth) => return self.verdict(),
                 Some(Ending::Failed(message)) if self.is_unjudged(message) => return Outcome::Right,
@@ -258,6 +270,7 @@ impl Simulation {
             Happening::Arrives(sender, epoch, request) => self.arrives(sender, epoch, request),
             Happening::Answered(sender, answer) => self.answered(sender, answer),
             Happening::Retry(sender) => self.retry(sender),
+            Happening::Foreign(sender, code) => self.foreign(sender, code),
             Happening::Inside(worker, life, inside) => self.inside(worker, life, inside),
             Happening::Tick(epoch) => self.tick(epoch),
             Happening::StartCoordinator => {

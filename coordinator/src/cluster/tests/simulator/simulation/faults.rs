@@ -37,6 +37,11 @@ impl Simulation {
                 let name = format!("w{worker}");
                 self.person(|request| Event::Drain(request, name));
             }
+            12 => {
+                self.kill_coordinator(15_000);
+                self.foreign_until = self.now + self.rng.u64(500..30_000);
+            }
+            13 => self.flipping = self.rng.u8(1..200),
             _ => match self.rng.bool() {
                 true => self.person(Event::Stop),
                 false if self.coordinator.asleep_until <= self.now => self.apply(Event::Terminate),
@@ -84,7 +89,8 @@ impl Simulation {
 
     pub(super) fn heal(&mut self) {
         self.cuts.heal();
-        (self.lossy, self.doubling) = (0, 0);
+        (self.lossy, self.doubling, self.flipping) = (0, 0, 0);
+        self.foreign_until = self.foreign_until.min(self.now);
         self.coordinator.asleep_until = self.coordinator.asleep_until.min(self.now);
         for worker in &mut self.workers {
             worker.asleep_until = worker.asleep_until.min(self.now);

@@ -16,6 +16,7 @@ impl Simulation {
             holders: Arc::default(),
             calls: BTreeMap::new(),
             last_call: 0,
+            has_registered: false,
             wake: None,
             is_halted: false,
             queue: VecDeque::new(),
