@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Computes the records again: `records/run.sh DIRECTORY [SPACE...]`, with spaces such as 4x4-multi. The runs are in DIRECTORY,
-# and each is deleted when its record is written; 4x4 needs 63 GB there, three-colours 57 GB, 3x3x3-positions 70 GB, compy 25 GB, moonspinner 19 GB,
-# 3x3x3-edges 8 GB. square1-face is computed only if it is named, up to depth 8.
+# Computes the records again: `records/run.sh DIRECTORY [RECORD...]`, with records such as 4x4-multi or, from puzzles.tsv, lrx-14-given. The runs are in
+# DIRECTORY, and each is deleted when its record is written; 4x4 needs 63 GB there, three-colours 57 GB, 3x3x3-positions 70 GB.
+# square1-face is computed only if it is named, up to depth 8.
 # Afterwards `git diff records` should show only times and machine.
 set -euo pipefail
 runs=$1
@@ -12,7 +12,8 @@ fathom=target/release/fathom
 mkdir -p "$runs"
 spaces=("$@")
 if [ ${#spaces[@]} -eq 0 ]; then
-    spaces=({3x4,2x6,2x7,3x5,4x4}-{multi,single} {three-colours,3x3x3-edges,3x3x3-positions,compy,fto,moonspinner}-multi {three-colours,3x3x3-positions}-single)
+    mapfile -t puzzles < <(cut -f 1 records/puzzles.tsv)
+    spaces=({3x4,2x6,2x7,3x5,4x4}-{multi,single} "${puzzles[@]}")
 fi
 
 # Checks the layers of a run, and writes its record.
@@ -31,13 +32,11 @@ for name in "${spaces[@]}"; do
         continue
     fi
     board=${name%-*} metric=${name##*-} run=$runs/$name states=$runs/$name.txt
-    if [ ! -f "records/states-$board.txt" ]; then
-        space=(docs/examples/$board.toml)
-        [ -f "${space[0]}" ] || space=("$board")
-        # Corners of one handedness are alike, and edges of one middle layer.
-        [ "$board" = three-colours ] && space=(3x3x3 --labels 0,1,0,1,1,0,0,1,2,3,2,3,2,3,2,3,4,4,4,4 --keep two)
-        "$fathom" run "${space[@]}" --metric "$metric" --dir "$run"
+    read -ra arguments < <(sed -n "s/^$name\t//p" records/puzzles.tsv) || true
+    if [ ${#arguments[@]} -gt 0 ]; then
+        "$fathom" run "${arguments[@]}" --dir "$run"
         record "$run" "records/puzzles/$name.json"
+        "$fathom" report "$run" --format oeis > "records/puzzles/$name.txt"
         rm -r "$run"
         continue
     fi

@@ -5,7 +5,7 @@
     three_colours.py 3x3x3.tws --states FILE    states as `fathom export --format jsonl` writes them, with their distances
     three_colours.py 3x3x3.tws --random 500     random states: how many are at each distance
 
-Needs numpy. The ball of depth 7 around the solved state has 25 million states; one of depth 8 (--ball 8) is thirteen times as large.
+With --single only quarter turns are moves. Needs numpy. The ball of depth 7 around the solved state has 25 million states; one of depth 8 (--ball 8) is thirteen times as large.
 """
 
 import argparse
@@ -29,8 +29,8 @@ def symbols(labels, orientations):
     return np.where(ORDERS == 3, labels * 3, (labels - 2) * 2) + orientations
 
 
-def moves(path):
-    """The moves of the file and their powers: for each cell, the cell that its piece comes from, and a table of symbols."""
+def moves(path, single):
+    """The moves of the file and their powers, with `single` only inverses: for each cell, the cell that its piece comes from, and a table of symbols."""
     tables = {
         order: np.array([[s // order * order + (s + t) % order for s in range(6)] for t in range(order)])
         for order in (2, 3)
@@ -43,8 +43,8 @@ def moves(path):
         turns = rows[1] + rows[3]
         quarter = (source, np.array([tables[o][t % o] for o, t in zip(ORDERS, turns)]))
         half = compose(quarter, quarter)
-        found += [quarter, half, compose(half, quarter)]
-    assert len(found) == 18
+        found += [quarter, compose(half, quarter)] if single else [quarter, half, compose(half, quarter)]
+    assert len(found) == (12 if single else 18)
     return found
 
 
@@ -124,8 +124,9 @@ def main():
     parser.add_argument("--random", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ball", type=int, default=7)
+    parser.add_argument("--single", action="store_true")
     args = parser.parse_args()
-    all_moves = moves(args.definition)
+    all_moves = moves(args.definition, args.single)
     layers = ball(args.ball, all_moves)
     print("states at the first depths:", *map(len, layers), flush=True)
     if args.states:

@@ -4,6 +4,7 @@ mod architecture;
 mod checker;
 mod dependencies;
 mod docs;
+mod family_records;
 mod fuzz;
 mod generated;
 mod planted_faults;

@@ -12,7 +12,9 @@ pub const ONE_WAY: &str = "distances are one way: the moves are not closed under
 
 /// Returns [`ONE_WAY`], and how to get the undirected number.
 pub fn one_way_note() -> String {
-    format!("{ONE_WAY} (to get two-way distances, list the inverses too, or use --metric single)")
+    format!(
+        "{ONE_WAY} (to get two-way distances, list the inverses too; without --moves, --metric single adds them)"
+    )
 }
 
 /// A board, or any other puzzle by its definition.

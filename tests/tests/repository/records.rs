@@ -273,63 +273,6 @@ fn growth<const N: usize>(
     counts
 }
 
-/// Families whose largest distance is published: that of LRX is n (n - 1) / 2 (in CayleyPy's
-/// tables up to n = 15), and the pancake numbers are OEIS A058986. The first depths are counted again.
-#[test]
-fn families_have_the_published_diameters() {
-    type Moves = fn(&[u8], usize) -> Option<Vec<u8>>;
-    let ring: Moves = |ring, number| {
-        let mut image = ring.to_vec();
-        match number {
-            0 => image.rotate_left(1),
-            1 => image.rotate_right(1),
-            2 => image.swap(0, 1),
-            _ => return None,
-        }
-        Some(image)
-    };
-    let turntable: Moves = |ring, number| {
-        let mut image = ring.to_vec();
-        match number {
-            0 => image.rotate_left(1),
-            1 => image.rotate_right(1),
-            2 => image[..4].reverse(),
-            _ => return None,
-        }
-        Some(image)
-    };
-    let stack: Moves = |stack, number| {
-        let mut image = stack.to_vec();
-        image.get_mut(..number + 2)?.reverse();
-        Some(image)
-    };
-    for (name, pieces, moves, diameter) in
-        [("lrx-13", 13, ring, 78), ("topspin-14-4", 14, turntable, 47), ("pancake-13", 13, stack, 15)]
-    {
-        let path = directory().join(format!("puzzles/{name}-given.json"));
-        let record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-        let counts = numbers(&record, "counts");
-        let states: u64 = (1..=pieces).product();
-        assert_eq!(
-            (counts.iter().sum::<u64>(), record["complete"].as_bool()),
-            (states, Some(true)),
-            "{name}"
-        );
-        assert_eq!(
-            (record["god_number"].as_u64(), counts.len()),
-            (Some(diameter), diameter as usize + 1),
-            "{name}"
-        );
-        let solved: Vec<u8> = (0..pieces as u8).collect();
-        let (mut seen, mut layer) = (HashSet::from([solved.clone()]), vec![solved]);
-        for (depth, count) in counts.iter().enumerate().take(6) {
-            assert_eq!(layer.len() as u64, *count, "{name} at depth {depth}");
-            let images = layer.iter().flat_map(|state| (0..).map_while(|number| moves(state, number)));
-            layer = images.filter(|image| seen.insert(image.clone())).collect();
-        }
-    }
-}
-
 /// The compy cube and the moonspinner: T. Rokicki has the same tables (repository rokicki/twsearch-results,
 /// `godsnumber/compy_cube-symm-g7.log` and `godsnumber/moonspinnerg.log`).
 #[test]
