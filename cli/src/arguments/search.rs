@@ -118,7 +118,7 @@ pub(crate) struct BeginArguments {
     pub(crate) inverse_classes: bool,
     /// Report at which depth each of these states is found; FILE has one state per line ('-' for standard input)
     ///
-    /// States are written as tiles, row by row. The depths are written to watched.csv in the run's directory.
+    /// States are written as tiles, row by row, or as cycles such as (1,2+1). The depths are written to watched.csv in the run's directory.
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = ADVANCED)]
     pub(crate) watch_states: Option<PathBuf>,
 }

@@ -118,7 +118,7 @@ fn require_certain(run: &Path, depth: Depth, suspect: &[ShardId], reason: &str) 
 fn report(run: &RunDirectory, store: &Store<'_>, json: bool) -> Result<()> {
     store.require_run(run.manifest.fingerprint)?;
     store.sweep(&leftovers(store, &run.visited()?.layers)?)?;
-    watch::write(&run.path, &run.journal, &LocalDisk)?;
+    watch::write(run, &LocalDisk)?;
     result::print(run, json)
 }
 

@@ -84,7 +84,7 @@ fn searched(
     let layers_at = directory.store_path()?.unwrap_or_else(|| directory.path.clone());
     let limited = args.disk_limit.map(|most| LimitedDisk::new(layers_at, most));
     let disk: &dyn Disk = limited.as_ref().map_or(&LocalDisk, |limited| limited);
-    watch::write(&directory.path, &directory.journal, &LocalDisk)?;
+    watch::write(directory, &LocalDisk)?;
     let mut state = RunState::Complete;
     if is_settled(directory, &LocalDisk)? {
         if args.resources.has_memory() {
@@ -105,7 +105,7 @@ fn searched(
         }
         state = page::state_of_search(end);
     }
-    watch::write(&directory.path, &directory.journal, &LocalDisk)?;
+    watch::write(directory, &LocalDisk)?;
     result::print(directory, args.json)?;
     Ok(state)
 }

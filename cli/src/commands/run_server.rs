@@ -63,7 +63,7 @@ pub(crate) fn on_signals(handle: CoordinatorHandle, tell: fn(&CoordinatorHandle)
 
 /// Prints the result of a run that has ended. `again` says how it is continued if it was stopped.
 pub(crate) fn report(ending: &Ending, run: &RunDirectory, json: bool, again: &str) -> Result<()> {
-    watch::write(&run.path, &run.journal, &LocalDisk)?;
+    watch::write(run, &LocalDisk)?;
     match ending {
         Ending::Complete | Ending::MaxDepth => result::print(run, json),
         Ending::Stopped | Ending::Terminated => {

@@ -141,7 +141,7 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
 /// Writes the depths of watched states, if some were found. A failure is not fatal: the file is written again
 /// at the end of the run.
 fn write_watched(run: &RunDirectory, disk: &dyn Disk, has_found: bool) {
-    if has_found && let Err(error) = watch::write(&run.path, &run.journal, disk) {
+    if has_found && let Err(error) = watch::write(run, disk) {
         warn!(error = format!("{error:#}"), "cannot write the depths of the watched states");
     }
 }

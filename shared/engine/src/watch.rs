@@ -1,8 +1,10 @@
 //! The states whose depths a run records: they are read from a file when the run starts, kept in the journal,
 //! and written to `watched.csv` in the run's directory.
 
-use crate::journal::{Journal, Watched};
+use crate::directory::RunDirectory;
+use crate::journal::Watched;
 use anyhow::{Context, Result, anyhow};
+use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_command::bad_input;
 use fathom_layer::Disk;
 use fathom_puzzle::tiles;
@@ -18,19 +20,24 @@ impl Watched {
     /// # Errors
     /// If the tiles are not a permutation of the tiles of the space.
     pub fn word(&self, space: &Space) -> Result<Vec<u8>> {
-        word(&self.tiles, space).map_err(|reason| anyhow!("run.db has an invalid watched state: {reason}"))
+        word(&self.tiles, space).map_err(invalid)
     }
 }
 
-/// Returns the word of the state with these tiles, as [`read`] returns them.
+fn invalid(reason: String) -> anyhow::Error {
+    anyhow!("run.db has an invalid watched state: {reason}")
+}
+
+/// Returns the word of a state as [`read`] returns it.
 ///
 /// # Errors
-/// If the tiles are not a permutation of the tiles of the space.
-pub fn word(tiles: &[u8], space: &Space) -> Result<Vec<u8>, String> {
-    let tiles: Vec<usize> = unpacked(tiles).map(usize::from).collect();
-    tiles::check(&tiles, space.piece_labels().pieces())?;
+/// If it is not a permutation of the tiles of the space, or moves do not lead to it.
+pub fn word(state: &[u8], space: &Space) -> Result<Vec<u8>, String> {
+    let state = Placed::unpacked(state, space)?;
     let labels = space.piece_labels().of_pieces();
-    let pieces: Vec<(u16, u8)> = tiles.iter().map(|&tile| (labels[tile], 0)).collect();
+    let placed = state.tiles.iter().zip(&state.turns);
+    let pieces: Vec<(u16, u8)> =
+        placed.map(|(&tile, &turn)| (labels[tile], (turn % space.shown(tile)) as u8)).collect();
     let word = space.word_of_pieces(&pieces);
     // Another state may have the same pieces on the cells that words distinguish.
     let is_other = |word: &Vec<u8>| {
@@ -39,31 +46,94 @@ pub fn word(tiles: &[u8], space: &Space) -> Result<Vec<u8>, String> {
     word.filter(|word| !is_other(word)).ok_or_else(|| "no moves lead to this state".into())
 }
 
-/// The largest number of tiles for which a packed state has one byte per tile.
-const MAX_BYTES: usize = 256;
+/// The tile on each cell, and how far it is turned.
+struct Placed {
+    tiles: Vec<usize>,
+    turns: Vec<u16>,
+}
 
-/// Packs the tile on each cell: into a byte each, or into two bytes, the lower one first, if there are more
-/// than [`MAX_BYTES`].
-fn packed(tiles: &[u16]) -> Box<[u8]> {
-    match tiles.len() {
-        0..=MAX_BYTES => tiles.iter().map(|&tile| tile as u8).collect(),
-        _ => tiles.iter().flat_map(|tile| tile.to_le_bytes()).collect(),
+impl Placed {
+    /// Reads a state: the tile on each cell, or cycles, which give turns too.
+    fn read(text: &str, space: &Space) -> Result<Self, String> {
+        let cells = space.piece_labels().pieces();
+        if !text.starts_with('(') {
+            let tiles = tiles::read(text, cells)?;
+            return match space.has_turns() {
+                true => Err(format!(
+                    "a list of tiles does not give the orientations of the pieces of {}. Use cycles such as (1+1,2+2)",
+                    space.puzzle().name
+                )),
+                false => Ok(Self { turns: vec![0; tiles.len()], tiles }),
+            };
+        }
+        let element = OrientedPermutation::parse(text, space.orientation_counts());
+        let element = element.map_err(|error| error.to_string())?;
+        let mut placed = Self { tiles: vec![0; cells], turns: vec![0; cells] };
+        for tile in 0..cells {
+            let cell = element.cells().apply(tile);
+            (placed.tiles[cell], placed.turns[cell]) = (tile, element.turns()[tile]);
+        }
+        Ok(placed)
+    }
+
+    /// Returns the tile on each cell, and after them, if tiles turn, how far each is turned: a byte each, or two, the lower
+    /// one first, if there are more than [`MAX_BYTES`] numbers.
+    fn packed(&self, space: &Space) -> Box<[u8]> {
+        let turns = self.turns.iter().filter(|_| space.has_turns());
+        let numbers: Vec<u16> = self.tiles.iter().map(|&tile| tile as u16).chain(turns.copied()).collect();
+        match numbers.len() {
+            0..=MAX_BYTES => numbers.iter().map(|&number| number as u8).collect(),
+            _ => numbers.iter().flat_map(|number| number.to_le_bytes()).collect(),
+        }
+    }
+
+    /// Returns the state that was packed.
+    fn unpacked(bytes: &[u8], space: &Space) -> Result<Self, String> {
+        let size = if bytes.len() <= MAX_BYTES { 1 } else { 2 };
+        let numbers = bytes.chunks(size);
+        let numbers =
+            numbers.map(|number| number.iter().rev().fold(0, |all, &byte| all << 8 | u16::from(byte)));
+        let mut numbers: Vec<u16> = numbers.collect();
+        let cells = space.piece_labels().pieces();
+        let turns = match space.has_turns() {
+            true => numbers.split_off(numbers.len().min(cells)),
+            false => vec![0; cells],
+        };
+        let tiles: Vec<usize> = numbers.into_iter().map(usize::from).collect();
+        tiles::check(&tiles, cells)?;
+        let may_turn = |(&tile, &turn): (&usize, &u16)| turn < space.orientation_counts()[tile];
+        match turns.len() == cells && tiles.iter().zip(&turns).all(may_turn) {
+            true => Ok(Self { tiles, turns }),
+            false => Err("its orientations do not fit the pieces".into()),
+        }
+    }
+
+    /// Returns the state as text that can be read again, in quotation marks if it has commas.
+    fn text(&self, space: &Space) -> String {
+        if !space.has_turns() {
+            return self.tiles.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        }
+        let mut to: Vec<(u16, u16)> = vec![(0, 0); self.tiles.len()];
+        for (cell, (&tile, &turn)) in self.tiles.iter().zip(&self.turns).enumerate() {
+            to[tile] = (cell as u16, turn);
+        }
+        let (images, turns): (Vec<u16>, Vec<u16>) = to.into_iter().unzip();
+        let cells = Permutation::from_images(images).expect("each tile is on one cell");
+        let element = OrientedPermutation::new(cells, turns, space.orientation_counts());
+        format!("\"{}\"", element.expect("the turns were checked"))
     }
 }
 
-/// Returns the tile on each cell of a packed state.
-fn unpacked(tiles: &[u8]) -> impl Iterator<Item = u16> {
-    let size = if tiles.len() <= MAX_BYTES { 1 } else { 2 };
-    tiles.chunks(size).map(|tile| tile.iter().rev().fold(0, |tile, &byte| tile << 8 | u16::from(byte)))
-}
+/// The largest number of numbers of which a packed state has one byte each.
+const MAX_BYTES: usize = 256;
 
 /// Reads a list of states from a file, or from standard input if `path` is `-`. A line has one state: the
-/// number of the tile on each cell, row by row, separated by spaces or commas. Empty lines and text after a
-/// `#` are ignored. A state is returned as a byte for each tile, or as two if there are more than 256 tiles.
+/// number of the tile on each cell, row by row, separated by spaces or commas, or cycles. Empty lines and text after a
+/// `#` are ignored. The states are returned packed, as the journal has them.
 ///
 /// # Errors
-/// [`fathom_command::exit::BadInput`] if the file cannot be read or has no states, if pieces of the space
-/// have orientations, or, with the number of the line, if a line is not a state of the space.
+/// [`fathom_command::exit::BadInput`] if the file cannot be read or has no states, or, with the number of the
+/// line, if a line is not a state of the space.
 pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     let text = match path == Path::new("-") {
         true => std::io::read_to_string(std::io::stdin()),
@@ -71,12 +141,6 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     };
     let text = text.map_err(|error| bad_input!("--watch-states: cannot read {}: {error}", path.display()))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    if space.has_turns() {
-        return Err(bad_input!(
-            "--watch-states: the pieces of {} have orientations, which a list of tiles cannot express. 'fathom solve' finds the distance of a single state",
-            space.puzzle().name
-        ));
-    }
     let is_member = space.membership();
     let mut states = Vec::new();
     for (line, number) in text.lines().zip(1..) {
@@ -84,15 +148,19 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
         if state.is_empty() {
             continue;
         }
-        let state = tiles::read(state, space.piece_labels().pieces())
-            .map(|tiles| tiles.iter().map(|&tile| tile as u16).collect::<Vec<u16>>());
-        let word = state.and_then(|tiles| match &is_member {
-            Some(is_member) if !is_member(&tiles) => Err("the moves do not lead to it".into()),
-            Some(_) => Ok(packed(&tiles)),
-            None => require_places(&tiles, space).map(|()| packed(&tiles)),
+        let state = Placed::read(state, space).and_then(|state| {
+            let tiles: Vec<u16> = state.tiles.iter().map(|&tile| tile as u16).collect();
+            match &is_member {
+                Some(is_member) if !is_member(&tiles) => return Err("the moves do not lead to it".into()),
+                Some(_) => {}
+                None => require_places(&tiles, space)?,
+            }
+            Ok(state.packed(space))
         });
         states.push(
-            word.map_err(|reason| bad_input!("--watch-states: {}, line {number}: {reason}", path.display()))?,
+            state.map_err(|reason| {
+                bad_input!("--watch-states: {}, line {number}: {reason}", path.display())
+            })?,
         );
     }
     match states.is_empty() {
@@ -118,21 +186,23 @@ fn require_places(tiles: &[u16], space: &Space) -> Result<(), String> {
 }
 
 /// Writes `watched.csv`: a line for each watched state, in the order in which they were given, with the tiles
-/// on its cells and its depth if that is known. Writes nothing if no states are watched.
+/// on its cells, or its cycles if tiles turn, and its depth if that is known. Writes nothing if no states are watched.
 ///
 /// # Errors
 /// If the journal cannot be read, or the file cannot be written.
-pub fn write(run: &Path, journal: &Journal, disk: &dyn Disk) -> Result<()> {
-    let watched = journal.watched().context("cannot read run.db")?;
+pub fn write(run: &RunDirectory, disk: &dyn Disk) -> Result<()> {
+    let watched = run.journal.watched().context("cannot read run.db")?;
     if watched.is_empty() {
         return Ok(());
     }
+    let space = run.space.cosets()?;
     let mut text = String::from("state,depth\n");
     for Watched { tiles, depth } in watched {
-        let tiles: Vec<String> = unpacked(&tiles).map(|tile| tile.to_string()).collect();
+        let state = Placed::unpacked(&tiles, space).map_err(invalid)?;
         let depth = depth.map_or_else(String::new, |depth| depth.to_string());
-        writeln!(text, "{},{depth}", tiles.join(" ")).expect("writing to a String succeeds");
+        writeln!(text, "{},{depth}", state.text(space)).expect("writing to a String succeeds");
     }
+    let run = &run.path;
     let path = run.join(TABLE);
     let temporary = run.join(format!("{TABLE}.tmp"));
     let replace = || -> std::io::Result<()> {
@@ -191,6 +261,24 @@ mod tests {
         assert!(read_text("1 2 0 3 4 5", &space).is_ok());
         let error = read_text("3 2 0 1 4 5", &space).unwrap_err();
         assert!(error.contains("line 1: no moves bring tile 3 to cell 1. Of tiles"), "{error}");
+    }
+
+    #[test]
+    fn states_with_orientations_are_given_by_cycles() {
+        let puzzle = fathom_puzzle::PuzzleSpec::by_name("3x3x3-corners").unwrap();
+        let labels = Labels::parse_list("0,1,0,1,1,0,0,1", 8).unwrap();
+        let space = Space::new(puzzle.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap();
+        let states = read_text("(1+1)(2+2)\n(1,3+1,6+2)\n()\n", &space).unwrap();
+        let words: Vec<_> = states.iter().map(|state| word(state, &space).unwrap()).collect();
+        assert_eq!(words[2], space.solved());
+        assert!(words[0] != words[2] && words[1] != words[2]);
+        let texts = states.iter().map(|state| Placed::unpacked(state, &space).unwrap().text(&space));
+        assert_eq!(texts.collect::<Vec<_>>(), ["\"(1+1)(2+2)\"", "\"(1,3+1,6+2)\"", "\"()\""]);
+        let error = read_text("0 1 2 3 4 5 6 7", &space).unwrap_err();
+        assert!(error.contains("line 1: a list of tiles does not give the orientations"), "{error}");
+        assert!(read_text("(1+3)", &space).is_err());
+        assert!(word(&[0, 1, 2, 3, 4, 5, 6, 7, 3, 0, 0, 0, 0, 0, 0, 0], &space).is_err());
+        assert!(word(&[0, 1, 2, 3, 4, 5, 6, 7], &space).is_err());
     }
 
     #[test]

@@ -118,6 +118,42 @@ fn states_of_labelled_and_of_even_boards() {
     assert!(texts(&torn).1.contains("line 1: the moves do not lead to it"), "{}", texts(&torn).1);
 }
 
+/// The corners of Rubik's cube, states given by cycles: nothing, U, U2, R and a sequence of two moves. With one label
+/// for the corners of each handedness U2 leads to the solved state.
+#[test]
+fn states_with_orientations() {
+    let directory = fathom_tests::tempdir().unwrap();
+    let list = directory.path().join("states");
+    let (up, right) = ("(1,2,3,4)", "(1+1,4+2,7+1,5+2)");
+    let both = fathom().args(["group", "3x3x3-corners", "--element", "U*R"]).output().unwrap();
+    let both =
+        texts(&both).0.lines().find_map(|line| line.strip_prefix("state: ").map(str::to_owned)).unwrap();
+    fs::write(&list, format!("()\n{up}\n(1,3)(2,4)\n{right}\n{both}\n")).unwrap();
+    for (name, labels, depths) in [
+        ("all", None, ["0", "1", "1", "1", "2"]),
+        ("labels", Some("0,1,0,1,1,0,0,1"), ["0", "1", "0", "1", "2"]),
+    ] {
+        for workers in ["1", "2"] {
+            let path = directory.path().join(format!("{name}-{workers}"));
+            let mut command = fathom();
+            command.args(["run", "3x3x3-corners", "-q", "--workers", workers]).arg("--dir").arg(&path);
+            let output = command
+                .arg("--watch-states")
+                .arg(&list)
+                .args(labels.map(|labels| format!("--labels={labels}")))
+                .output();
+            let output = output.unwrap();
+            assert!(output.status.success(), "{}", texts(&output).1);
+            assert!(fathom().arg("verify").arg(&path).output().unwrap().status.success());
+            let found = fs::read_to_string(path.join("watched.csv")).unwrap();
+            let rows = found.lines().skip(1).map(|line| line.rsplit_once(',').unwrap());
+            let (states, found): (Vec<&str>, Vec<&str>) = rows.unzip();
+            assert_eq!(found, depths, "{name}, {workers}");
+            assert_eq!(states[3], format!("\"{right}\""));
+        }
+    }
+}
+
 #[test]
 fn wrong_depth_of_a_watched_state_is_found() {
     let directory = fathom_tests::tempdir().unwrap();

@@ -117,6 +117,11 @@ impl Space {
         self.given.seen.iter().any(|&seen| seen > 1)
     }
 
+    /// Returns the number of orientations of the piece on each cell of the puzzle, also of those that are not distinguished.
+    pub fn orientation_counts(&self) -> &[u16] {
+        self.given.actions[0].orientation_counts()
+    }
+
     /// Returns whether words distinguish only some of the pieces, because there are too many pieces for
     /// symbols. The states are those of all pieces nevertheless.
     pub fn tells_only_some(&self) -> bool {
