@@ -36,7 +36,6 @@ for name in "${spaces[@]}"; do
     if [ ${#arguments[@]} -gt 0 ]; then
         "$fathom" run "${arguments[@]}" --dir "$run"
         record "$run" "records/puzzles/$name.json"
-        "$fathom" report "$run" --format oeis > "records/puzzles/$name.txt"
         rm -r "$run"
         continue
     fi
