@@ -180,6 +180,7 @@ fn records_of_families_have_the_right_sums_and_first_counts() {
         ("sliding-2x5-torus-given", sliding(2, 5, true, false), factorial(10), None),
         ("sliding-3x4-torus-given", sliding(3, 4, true, false), twelve, None),
         ("lrx-13-given", ring(13, &[1, 0]), factorial(13), Some(78)),
+        ("lrx-14-given", ring(14, &[1, 0]), factorial(14), Some(91)),
         ("topspin-14-4-given", ring(14, &[3, 2, 1, 0]), factorial(14), Some(47)),
         ("pancake-13-given", stack(13, 1), factorial(13), Some(15)),
         ("pancake-14-given", stack(14, 1), factorial(14), Some(16)),
