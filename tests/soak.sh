@@ -98,6 +98,29 @@ measure() {
     done
 }
 
+# Asks the coordinator every five seconds what it does. If nothing was finished since the last time, the status must say why:
+# tasks run, an obstacle is named, or a worker is not heard.
+ask() {
+    [ $((SECONDS - asked)) -ge 5 ] || return 0
+    asked=$SECONDS
+    on c
+    local said
+    said=$("${before[@]}" timeout 5 "$bin/fathom" status "$address" --json 2>/dev/null | tr -d ' \n') || return 0
+    local done
+    done=$(sed 's/.*"depth":\([0-9]*\),.*"shards_done":\([0-9]*\),.*/\1 \2/' <<<"$said")
+    if [ "$done" = "$last_done" ] && grep -q '"shards_running":0,"shards_waiting"' <<<"$said" && grep -q '"obstacle":null' <<<"$said" &&
+        ! grep -qE '"presence":"(silent|draining|awaited|lost)"' <<<"$said"; then
+        unexplained=$((unexplained + 1))
+        event "waits without a reason: $said"
+        # A task may begin or end in the moment between.
+        [ $unexplained -lt 3 ] || fault="the run waits, and its status does not say why"
+    else
+        unexplained=0
+    fi
+    last_done=$done
+    answers=$((answers + 1))
+}
+
 take_down() {
     local process
     trap - EXIT
@@ -258,6 +281,7 @@ round() {
     local begun=$SECONDS outcome=2 healed=
     local disturbed=$((20 + RANDOM % 40))
     most_kib=0 most_fds=0
+    asked=$SECONDS last_done= unexplained=0 answers=0
     while [ $outcome = 2 ]; do
         sleep "0.$((RANDOM % 10))"
         if [ $((SECONDS - begun)) -lt $disturbed ]; then
@@ -272,6 +296,8 @@ round() {
             break
         fi
         measure
+        ask
+        [ -z "$fault" ] || break
         look && outcome=0 || outcome=$?
         [ $outcome != 2 ] || for name in "${workers[@]}"; do mend_worker "$name"; done
     done
@@ -289,7 +315,7 @@ round() {
         [ -z "$fault" ] || cp -r "$dir/store-$name" "$dir/kept-$name"
         umount "$dir/store-$name"
     done
-    echo "seed $seed, $replicas copies, $events events, $((SECONDS - begun)) s, at most $((most_kib / 1024)) MiB and $most_fds files: ${fault:-ok}" | tee -a "$base/results"
+    echo "seed $seed, $replicas copies, $events events, $((SECONDS - begun)) s, $answers answers of status, at most $((most_kib / 1024)) MiB and $most_fds files: ${fault:-ok}" | tee -a "$base/results"
     if [ -z "$fault" ]; then
         find "$dir" -mindepth 1 -maxdepth 1 ! -name events -exec rm -rf {} +
         return 0
