@@ -176,6 +176,7 @@ fn records_of_families_have_the_right_sums_and_first_counts() {
         ("3x4-one-way-given", board(3, 4, OneWay), twelve, None),
         ("2x6-one-way-given", board(2, 6, OneWay), twelve, None),
         ("2x7-one-way-given", board(2, 7, OneWay), factorial(14), None),
+        ("3x5-one-way-given", board(3, 5, OneWay), factorial(15) / 2, None),
         ("sliding-3x3-torus-given", sliding(3, 3, true, false), factorial(9), None),
         ("sliding-2x5-torus-given", sliding(2, 5, true, false), factorial(10), None),
         ("sliding-3x4-torus-given", sliding(3, 4, true, false), twelve, None),
