@@ -16,12 +16,12 @@ DESCRIBED = ["three-colours-multi", "three-colours-single", "3x3x3-edges-multi",
 CAUSES = ["kernel", "sources", "subtract", "write", "sync", "barrier"]
 
 
-def size(count):
-    for unit in ["B", "KB", "MB"]:
-        if count < 999.5:
+def size(count, step=1000, units=("B", "KB", "MB", "GB")):
+    for unit in units[:-1]:
+        if count < step - 0.5:
             return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} GB"
+        count /= step
+    return f"{count:.3g} {units[-1]}"
 
 
 def seconds(of):
@@ -81,11 +81,7 @@ def moments(counts):
 
 def layer(of):
     """A size in binary units, as `fathom plan` shows it."""
-    for unit in ["B", "KiB", "MiB"]:
-        if of < 1023.5:
-            return f"{of:.3g} {unit}"
-        of /= 1024
-    return f"{of:.3g} GiB"
+    return size(of, 1024, ("B", "KiB", "MiB", "GiB"))
 
 
 def families(records):

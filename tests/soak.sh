@@ -106,9 +106,9 @@ ask() {
     on c
     local said
     said=$("${before[@]}" timeout 5 "$bin/fathom" status "$address" --json 2>/dev/null | tr -d ' \n') || return 0
-    local done
-    done=$(sed 's/.*"depth":\([0-9]*\),.*"shards_done":\([0-9]*\),.*/\1 \2/' <<<"$said")
-    if [ "$done" = "$last_done" ] && grep -q '"shards_running":0,"shards_waiting"' <<<"$said" && grep -q '"obstacle":null' <<<"$said" &&
+    local finished
+    finished=$(sed 's/.*"depth":\([0-9]*\),.*"shards_done":\([0-9]*\),.*/\1 \2/' <<<"$said")
+    if [ "$finished" = "$last_finished" ] && grep -q '"shards_running":0,"shards_waiting"' <<<"$said" && grep -q '"obstacle":null' <<<"$said" &&
         ! grep -qE '"presence":"(silent|draining|awaited|lost)"' <<<"$said"; then
         unexplained=$((unexplained + 1))
         event "waits without a reason: $said"
@@ -117,7 +117,7 @@ ask() {
     else
         unexplained=0
     fi
-    last_done=$done
+    last_finished=$finished
     answers=$((answers + 1))
 }
 
@@ -281,7 +281,7 @@ round() {
     local begun=$SECONDS outcome=2 healed=
     local disturbed=$((20 + RANDOM % 40))
     most_kib=0 most_fds=0
-    asked=$SECONDS last_done= unexplained=0 answers=0
+    asked=$SECONDS last_finished= unexplained=0 answers=0
     while [ $outcome = 2 ]; do
         sleep "0.$((RANDOM % 10))"
         if [ $((SECONDS - begun)) -lt $disturbed ]; then

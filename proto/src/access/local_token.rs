@@ -294,6 +294,7 @@ pub(super) fn write(path: &Path, token: &Token) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::net::TcpListener;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     #[test]
     fn tokens_of_dead_coordinators_are_removed() {
@@ -312,6 +313,36 @@ mod tests {
         // The one that is alive has not noticed anything.
         alive.set_nonblocking(true).unwrap();
         assert_eq!(alive.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    /// One process removes dead tokens again and again, while coordinators start and end.
+    #[test]
+    fn tokens_of_coordinators_that_start_meanwhile_are_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let (passes, is_done) = (AtomicUsize::new(0), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    remove_dead(directory.path(), "127.0.0.1:1".parse().unwrap());
+                    passes.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            let mut kept = 0;
+            for _ in 0..100 {
+                let before = passes.load(Ordering::Relaxed);
+                let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+                let token = directory.path().join(name_of(listener.local_addr().unwrap()));
+                fs::write(&token, "").unwrap();
+                // The first pass may have begun before the token was there, the second one has seen it.
+                while passes.load(Ordering::Relaxed) < before + 2 {
+                    std::thread::yield_now();
+                }
+                kept += usize::from(token.exists());
+                let _ = fs::remove_file(token);
+            }
+            is_done.store(true, Ordering::Relaxed);
+            assert_eq!(kept, 100);
+        });
     }
 
     #[test]

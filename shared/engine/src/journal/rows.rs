@@ -97,7 +97,8 @@ pub struct ProcessRow {
 /// A state that is watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// The number of the tile on each cell, row by row.
+    /// The number of the tile on each cell, row by row, and after them, if pieces have orientations, the orientation
+    /// on each cell: a byte each, or two, the lower first, if they are more than 256 numbers.
     pub tiles: Box<[u8]>,
     /// The depth; `None` until the state is found.
     pub depth: Option<Depth>,
