@@ -4,7 +4,7 @@ mod states;
 
 use crate::arguments::SolveArguments;
 use crate::commands::temporary_run::{self, TemporaryRun};
-use anyhow::{Context, Error, Result, anyhow};
+use anyhow::{Context, Error, Result};
 use fathom_algebra::OrientedPermutation;
 use fathom_command::exit::BadInput;
 use fathom_command::scratch::Scratch;
@@ -15,8 +15,8 @@ use fathom_layer::LocalDisk;
 use fathom_report::text::{grouped, many};
 use fathom_solve::solutions::{from_layers, is_at, keeps_all, replayed};
 use fathom_solve::{
-    Bidirectional, Deepening, DistanceTable, LayerDistances, Looked, SearchError, Solutions, SolveModel,
-    SpaceWords, TableOfModel, count,
+    BeyondLayers, Bidirectional, Deepening, DistanceTable, LayerDistances, Looked, SearchError, Solutions,
+    SolveModel, SpaceWords, TableOfModel, count,
 };
 use num_bigint::BigUint;
 use serde_json::{Value, json};
@@ -116,22 +116,18 @@ impl<'a> Solver<'a> {
     /// Finds the solutions of a state from the layers.
     fn by_layers(&mut self, ends: &Ends<'_>, state: &OrientedPermutation) -> Result<Found> {
         let Self { args, model, .. } = *self;
-        let Layers { run, kept, words } = self.layers.as_mut().context("there are no layers")?;
+        let Layers { kept, words, .. } = self.layers.as_mut().context("there are no layers")?;
         let word = model.word(state);
         let depth = words.in_space(&word).map(|word| kept.depth_of(&word)).transpose()?;
         let Some(depth) = depth.flatten() else {
-            return Err(match (kept.is_complete(), self.enumerated.get()) {
-                (true, None) => ends.unreachable(model, "no layer of the complete run contains it"),
-                (true, Some(_)) => ends.unreachable(
+            return match (kept.is_complete(), self.enumerated.get()) {
+                (true, None) => Err(ends.unreachable(model, "no layer of the complete run contains it")),
+                (true, Some(_)) => Err(ends.unreachable(
                     model,
                     "the states that can be reached were enumerated, and it is not among them",
-                ),
-                (false, _) => anyhow!(
-                    "the state is more than {} from solved, deeper than the run's layers. Continue the run with 'fathom resume {}', or pass the puzzle instead of the directory",
-                    many(kept.layers().len() as u64 - 1, "move"),
-                    shell::path(&run.path)
-                ),
-            });
+                )),
+                (false, _) => self.beyond_layers(ends, &word),
+            };
         };
         let solutions = from_layers(kept, words, model, &word, depth, args.most())?;
         let number = args
@@ -140,6 +136,24 @@ impl<'a> Solver<'a> {
             .transpose()?;
         let method = if self.enumerated.get().is_some() { "enumeration" } else { "layers" };
         Ok(Found { solutions, number, method })
+    }
+
+    /// Finds the solutions of a state beyond the layers of an unfinished run.
+    fn beyond_layers(&mut self, ends: &Ends<'_>, word: &[u8]) -> Result<Found> {
+        let Self { args, model, .. } = *self;
+        let Layers { run, kept, words } = self.layers.as_mut().context("there are no layers")?;
+        let mut beyond = BeyondLayers::new(model, kept, words, word, args.memory_bytes(), &mut remark)
+            .map_err(|error| match error.downcast::<SearchError>() {
+                Ok(error @ SearchError::Unreachable { .. }) => ends.exhausted(model, &error),
+                Ok(error) => Error::new(error).context(format!(
+                    "{}. Use more --memory, or continue the run with 'fathom resume {}'",
+                    ends.too_far(),
+                    shell::path(&run.path)
+                )),
+                Err(error) => error,
+            })?;
+        let number = args.count.then(|| beyond.count()).transpose()?;
+        Ok(Found { solutions: beyond.solutions(args.most())?, number, method: "layers" })
     }
 
     /// Finds the solutions from both ends; or from the layers of a temporary run, if the search has become large and
@@ -161,11 +175,7 @@ impl<'a> Solver<'a> {
                 planned = to_solve.and_then(|_| TemporaryRun::of_small_space(spec));
             }
             if planned.is_none() {
-                output::remark(&format!(
-                    "no solution has {} or fewer; {} so far",
-                    many(looked.moves.into(), "move"),
-                    many(looked.states, "state")
-                ));
+                remark(looked);
             }
             planned.is_none()
         };
@@ -232,6 +242,12 @@ struct Found {
 
 /// A search that holds this many states asks whether to enumerate the whole space instead.
 const MANY_STATES: u64 = 1 << 18;
+
+/// Says how far a search has looked.
+fn remark(looked: Looked) {
+    let (moves, states) = (many(looked.moves.into(), "move"), many(looked.states, "state"));
+    output::remark(&format!("no solution has {moves} or fewer; {states} so far"));
+}
 
 /// Prints solutions.
 struct Printer<'a> {

@@ -109,7 +109,7 @@ impl<'m> Bidirectional<'m> {
             }
             let meeting = self.meeting(&around_state);
             if !meeting.is_empty() {
-                let on_the_way = self.ways_to(&around_state, meeting);
+                let on_the_way = on_ways_to(self.model, &around_state, meeting);
                 return Ok(Some(self.met(state, around_state, moves, on_the_way)));
             }
             if !goes_on(Looked { moves, states }) {
@@ -168,33 +168,33 @@ impl<'m> Bidirectional<'m> {
             numbers.map(|(number, _)| number).filter(|number| near.contains(number)).collect()
         }
     }
+}
 
-    /// Returns the states on shortest paths from the centre of `around_state` to `ends`, which are all in its
-    /// outermost level.
-    fn ways_to(&self, around_state: &Ball, ends: FxHashSet<u32>) -> FxHashSet<u32> {
-        let mut on_the_way = ends.clone();
-        let mut level: Vec<u32> = ends.into_iter().collect();
-        let (mut source, mut reduced) = (self.model.solved().to_vec(), self.model.solved().to_vec());
-        for distance in (0..around_state.radius()).rev() {
-            let mut before = Vec::new();
-            for number in level {
-                for way in 0..self.model.ways_back() {
-                    if !self.model.undo(way, around_state.word(number), &mut source) {
-                        continue;
-                    }
-                    self.model.reduce(&source, &mut reduced);
-                    if let Some((number, at)) = around_state.find(&reduced)
-                        && at == distance
-                        && on_the_way.insert(number)
-                    {
-                        before.push(number);
-                    }
+/// Returns the states on shortest paths from the centre of a ball to `ends`, which are all in its outermost
+/// level.
+pub(super) fn on_ways_to(model: &SolveModel, ball: &Ball, ends: FxHashSet<u32>) -> FxHashSet<u32> {
+    let mut on_the_way = ends.clone();
+    let mut level: Vec<u32> = ends.into_iter().collect();
+    let (mut source, mut reduced) = (model.solved().to_vec(), model.solved().to_vec());
+    for distance in (0..ball.radius()).rev() {
+        let mut before = Vec::new();
+        for number in level {
+            for way in 0..model.ways_back() {
+                if !model.undo(way, ball.word(number), &mut source) {
+                    continue;
+                }
+                model.reduce(&source, &mut reduced);
+                if let Some((number, at)) = ball.find(&reduced)
+                    && at == distance
+                    && on_the_way.insert(number)
+                {
+                    before.push(number);
                 }
             }
-            level = before;
         }
-        on_the_way
+        level = before;
     }
+    on_the_way
 }
 
 /// The shortest paths from a state to the goal of a search.

@@ -4,8 +4,8 @@
 //! (any puzzle in these terms, whether a run can search it or not), [`state`] (reads and writes states, and
 //! explains why a state cannot be reached), [`square1`] (writes moves of Square-1), [`descent`] (finds
 //! solutions, given a function that returns distances), [`ball`] and [`bidirectional`] (compute distances
-//! without a run), [`layer_distances`] and [`space_words`] (read distances from the layers that a run has kept), [`layer_states`] (lists all states of
-//! a layer), [`state_ranks`] and [`distance_table`] (files with the distances of all states), [`deepening`] (solutions by
+//! without a run), [`layer_distances`] and [`space_words`] (read distances from the layers that a run has kept),
+//! [`beyond_layers`] (solves states beyond them), [`layer_states`] (lists all states of a layer), [`state_ranks`] and [`distance_table`] (files with the distances of all states), [`deepening`] (solutions by
 //! such files),
 //! [`solutions`] (solutions of states of a run), [`reading`] (states as users write them), [`rows`], [`kept_run`],
 //! [`run_table`] and [`state_graph`] (states as arrays, tables and graphs),
@@ -21,6 +21,7 @@
 
 pub mod alphabet;
 pub mod ball;
+pub mod beyond_layers;
 pub mod bidirectional;
 pub mod bound;
 pub mod classes;
@@ -44,6 +45,7 @@ pub mod state;
 pub mod state_graph;
 pub mod state_ranks;
 
+pub use beyond_layers::BeyondLayers;
 pub use bidirectional::{Bidirectional, Looked, Paths, SearchError};
 pub use classes::{Class, classes, up_to_inversion};
 pub use deepening::Deepening;
