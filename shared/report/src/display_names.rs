@@ -183,6 +183,25 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<DisplayNames> {
                             .into(),
                     )
                 }
+                "sliding" if powers == Powers::OneWay => {
+                    let (rows, columns) = number.split(',').next()?.split_once('x')?;
+                    let has = |word| number.split(',').any(|option| option == word);
+                    let torus = if has("torus") { " on a torus" } else { "" };
+                    let blank = number
+                        .split_once("blank=")
+                        .map_or_else(String::new, |(_, cell)| format!(" with the blank in cell {cell}"));
+                    let one_move = match has("multi") {
+                        true => "a move slides one or more tiles of a row or column, so that the first comes to the blank cell",
+                        false => "a move slides one tile to the blank cell",
+                    };
+                    (
+                        format!("Sliding tiles, {rows} × {columns}{torus}"),
+                        format!(
+                            "arrangements of sliding tiles on a {rows} X {columns} board{torus} that need exactly n moves to be solved{blank}"
+                        ),
+                        one_move.into(),
+                    )
+                }
                 "void" => ("The Void Cube".into(), positions("the Void Cube"), face.into()),
                 "floppy" => (
                     "The Floppy Cube".into(),
@@ -410,6 +429,25 @@ mod tests {
             let words = words(&source, &metric).unwrap_or_else(|| panic!("{}", family.example));
             assert!(words.counted.contains("exactly n") && !words.title.contains(':'), "{words:?}");
         }
+    }
+
+    #[test]
+    fn sliding_tiles_are_named_by_their_board() {
+        let said = |name: &str| {
+            let words = words(&PuzzleSpec::by_name(name).unwrap(), "given").unwrap();
+            format!("{}; {}; {}", words.title, words.counted, words.one_move)
+        };
+        assert_eq!(
+            said("sliding:2x3"),
+            "Sliding tiles, 2 × 3; arrangements of sliding tiles on a 2 X 3 board that need exactly n moves to be solved; \
+             a move slides one tile to the blank cell"
+        );
+        assert_eq!(
+            said("sliding:3x4,torus,blank=2,multi"),
+            "Sliding tiles, 3 × 4 on a torus; arrangements of sliding tiles on a 3 X 4 board on a torus that need exactly n \
+             moves to be solved with the blank in cell 2; a move slides one or more tiles of a row or column, so that the \
+             first comes to the blank cell"
+        );
     }
 
     #[test]

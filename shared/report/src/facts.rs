@@ -35,7 +35,7 @@ fn code(what: &'static str, said: impl Into<String>) -> Fact {
 pub fn from_where(report: &Report) -> String {
     let summary = &report.summary;
     let alike =
-        if summary.labels.is_some() { "; pieces with the same label are interchangeable" } else { "" };
+        if report.told_labels().is_some() { "; pieces with the same label are interchangeable" } else { "" };
     let one_way = summary.one_way().map_or_else(String::new, |one_way| format!("; {one_way}"));
     let puzzle = puzzle(&report.source);
     let move_is = move_is(&report.source, &report.summary.metric);
@@ -54,7 +54,7 @@ pub fn of_results(report: &Report) -> Vec<Fact> {
         true => code("moves", format!("{count}: {}", report.moves.join(", "))),
         false => fact("moves", HumanCount(count as u64).to_string()),
     });
-    if let Some(labels) = &summary.labels {
+    if let Some(labels) = report.told_labels() {
         let labels: Vec<String> = labels.iter().map(u16::to_string).collect();
         facts.push(code("labels", labels.join(",")));
     }

@@ -177,6 +177,12 @@ pub struct Report {
 }
 
 impl Report {
+    /// Returns the labels of the pieces, cell by cell; `None` if they are distinct, or if they are those of a
+    /// built-in puzzle, whose name says which pieces are alike.
+    pub(crate) fn told_labels(&self) -> Option<&[u16]> {
+        self.summary.labels.as_deref().filter(|_| self.words.is_none())
+    }
+
     /// Makes the report of a run, complete or not. `workers` has the names of the workers that the run was
     /// served to. If the format shows states, and the files of the last layer exist, the tables of cosets
     /// are built too, which takes as long as for a resumed run.

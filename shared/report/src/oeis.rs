@@ -34,7 +34,7 @@ pub fn b_file(report: &Report) -> String {
     if let (Some(one_way), Some(_)) = (report.summary.one_way(), &report.words) {
         line("C", &format!("Not symmetric: {one_way}."));
     }
-    if let Some(labels) = &report.summary.labels {
+    if let Some(labels) = report.told_labels() {
         let labels: Vec<String> = labels.iter().map(u16::to_string).collect();
         line("C", &format!("The labels of the pieces, cell by cell: {}.", labels.join(",")));
     }
