@@ -22,6 +22,18 @@ record() { # run, file
     "$fathom" status "$1" --json | python3 -m json.tool --compact | sed 's/, "/,\n"/g; s/,"/,\n"/g' > "$2"
 }
 
+# Writes a shortest solution for one state of each of the first 100 classes of the last depth: the layers of the first
+# depths are computed again and kept, and a search from the state meets the last of them.
+antipodes() { # run, file, arguments of the run
+    local run=$1 file=$2 depth
+    shift 2
+    depth=$("$fathom" status "$run" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["god_number"])')
+    "$fathom" export "$run" --depth "$depth" --representatives --limit 100 > "$run.antipodes"
+    "$fathom" run "$@" --max-depth $((depth * 2 / 3)) --keep all --dir "$run-near"
+    paste "$run.antipodes" <("$fathom" solve "$run-near" --states "$run.antipodes") > "$file"
+    rm -r "$run-near" "$run.antipodes"
+}
+
 for name in "${spaces[@]}"; do
     if [ "$name" = square1-face ]; then
         # A partial search: all depths need a cluster.
@@ -34,9 +46,18 @@ for name in "${spaces[@]}"; do
     board=${name%-*} metric=${name##*-} run=$runs/$name states=$runs/$name.txt
     read -ra arguments < <(sed -n "s/^$name\t//p" records/puzzles.tsv) || true
     if [ ${#arguments[@]} -gt 0 ]; then
-        "$fathom" run "${arguments[@]}" --dir "$run"
+        watch=()
+        if [[ $name = three-colours-* ]]; then
+            # With these states, the counts up to half turns of the whole cube follow.
+            records/half_turns.py > "$states"
+            watch=(--watch-states "$states")
+        fi
+        "$fathom" run "${arguments[@]}" --dir "$run" "${watch[@]}"
         record "$run" "records/puzzles/$name.json"
-        rm -r "$run"
+        if [ -e "records/antipodes/$name.tsv" ]; then
+            antipodes "$run" "records/antipodes/$name.tsv" $(printf '%s\n' "${arguments[@]}" | grep -vx -e --keep -e two)
+        fi
+        rm -rf "$run" "$states"
         continue
     fi
     cp "records/states-$board.txt" "$states"

@@ -165,7 +165,7 @@ fn rubiks_cube_edges_have_the_right_sum_and_first_counts() {
         image
     };
     let deepest = fathom_slow::choose(4, 5);
-    assert_eq!(growth(solved, turned, &[1, 2, 3], deepest), counts[..=deepest]);
+    assert_eq!(growth(solved, turned, |state| state, &[1, 2, 3], deepest), counts[..=deepest]);
 }
 
 /// The places of the corners and edges of Rubik's cube, regardless of their orientations. Corners and edges
@@ -191,7 +191,7 @@ fn rubiks_cube_positions_have_the_right_sum_and_first_counts() {
         let (counts, up_to_symmetry) = complete(&name, factorial(8) * factorial(12) / 2);
         assert_eq!(up_to_symmetry, orbits, "{name}");
         let deepest = fathom_slow::choose(4, 5);
-        assert_eq!(growth(solved, turned, powers, deepest), counts[..=deepest], "{name}");
+        assert_eq!(growth(solved, turned, |state| state, powers, deepest), counts[..=deepest], "{name}");
     }
 }
 
@@ -224,12 +224,45 @@ fn three_colours_have_the_right_sum_and_first_counts() {
         }
         image
     };
+    // Where each sticker comes from, if the whole cube makes a half turn about an axis.
+    let half_turns = [0, 1, 2].map(|fixed| -> [usize; 48] {
+        std::array::from_fn(|sticker| {
+            let (cubie, along) = stickers[sticker];
+            let from = [0, 1, 2].map(|axis| if axis == fixed { cubie[axis] } else { -cubie[axis] });
+            stickers.iter().position(|&at| at == (from, along)).unwrap()
+        })
+    });
+    let arrangement = |state: [u8; 48]| {
+        half_turns
+            .iter()
+            .map(|from| from.map(|sticker| state[sticker]))
+            .fold(state, |least, state| least.min(state))
+    };
     for (metric, powers, deepest) in [("multi", &[1, 2, 3][..], 4), ("single", &[1, 3], 5)] {
-        let (counts, up_to_symmetry) = complete(&format!("three-colours-{metric}"), corners * edges);
+        let name = format!("three-colours-{metric}");
+        let (counts, up_to_symmetry) = complete(&name, corners * edges);
         assert_eq!(up_to_symmetry, 226_331_259_372);
         let deepest = fathom_slow::choose(deepest, deepest + 1);
-        assert_eq!(growth(solved, turned, powers, deepest), counts[..=deepest]);
+        assert_eq!(growth(solved, turned, |state| state, powers, deepest), counts[..=deepest]);
+        if metric == "single" {
+            continue;
+        }
+        // The watched states are those that one half turn leaves as they are (`records/half_turns.py`). Each of the three
+        // leaves as many, so Burnside's lemma counts the arrangements.
+        let fixed = watched(&name);
+        assert_eq!(fixed.iter().sum::<u64>(), 933_120);
+        let arrangements: Vec<u64> =
+            counts.iter().zip(&fixed).map(|(all, fixed)| (all + 3 * fixed) / 4).collect();
+        assert!(counts.iter().zip(&fixed).all(|(all, fixed)| (all + 3 * fixed) % 4 == 0));
+        assert_eq!(arrangements.iter().sum::<u64>(), 2_715_939_771_840);
+        assert_eq!(growth(solved, turned, arrangement, powers, deepest), arrangements[..=deepest]);
     }
+}
+
+/// Returns the number of watched states at each depth of a record.
+fn watched(name: &str) -> Vec<u64> {
+    let path = directory().join(format!("puzzles/{name}.json"));
+    numbers(&serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap(), "watched")
 }
 
 /// Returns the counts, and the number of classes, of the complete record of a part of Rubik's cube with this
@@ -246,15 +279,16 @@ fn complete(name: &str, states: u64) -> (Vec<u64>, u64) {
 }
 
 /// Returns the number of states at each depth up to `deepest`, by a plain search. A move turns one of six
-/// faces by one of `powers` quarter turns, at most three.
+/// faces by one of `powers` quarter turns, at most three. `least` maps states that count as one to one of them.
 fn growth<const N: usize>(
     solved: [u8; N],
     turned: impl Fn(&[u8; N], usize) -> [u8; N],
+    least: impl Fn([u8; N]) -> [u8; N],
     powers: &[usize],
     deepest: usize,
 ) -> Vec<u64> {
-    let mut seen = HashSet::from([solved]);
-    let mut layer = vec![solved];
+    let mut layer = vec![least(solved)];
+    let mut seen = HashSet::from([layer[0]]);
     let mut counts = vec![1];
     while counts.len() <= deepest {
         let mut next = Vec::new();
@@ -262,8 +296,8 @@ fn growth<const N: usize>(
             let mut image = *state;
             for power in 1..4 {
                 image = turned(&image, face);
-                if powers.contains(&power) && seen.insert(image) {
-                    next.push(image);
+                if powers.contains(&power) && seen.insert(least(image)) {
+                    next.push(least(image));
                 }
             }
         }
