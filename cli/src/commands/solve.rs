@@ -318,7 +318,7 @@ impl Printer<'_> {
     fn written_state(&self, state: &OrientedPermutation) -> String {
         let written = self.model.written_state(state);
         let more = |tile: &str| tile.parse().map(|tile: u16| (tile + 1).to_string());
-        match self.args.from_one {
+        match self.args.from_one && !self.model.counts_from_one() {
             // Cycles do not parse as a list of numbers, so they are unchanged.
             true => written
                 .split(' ')

@@ -23,10 +23,9 @@ use fathom_algebra::{OrientedPermutation, Permutation};
 pub fn plain(text: &str, source: &PuzzleSpec, labels: Option<&str>) -> Result<String, String> {
     let text = without_brackets(text.trim(), source.cells());
     if let PuzzleSpec::Defined(definition) = source {
-        if let Some(Ok(board)) = Sliding::by_name(definition.name())
-            && let Some(numbers) = integers(text)
+        if let Some(numbers) = integers(text)
             && let Ok(numbers) = numbers.into_iter().map(u64::try_from).collect::<Result<Vec<_>, _>>()
-            && is_built_in(definition, definition.name())
+            && let Some(board) = sliding(source)
             && let Some(tiles) = board.state(&numbers)
         {
             return Ok(tiles.iter().map(usize::to_string).collect::<Vec<_>>().join(" "));
@@ -53,6 +52,13 @@ pub fn plain(text: &str, source: &PuzzleSpec, labels: Option<&str>) -> Result<St
         PuzzleSpec::Board(_) => &[],
     };
     Ok(by_labels(text, &labels, always).unwrap_or_else(|| text.into()))
+}
+
+/// Returns the board of a built-in puzzle with sliding tiles; `None` for other puzzles.
+pub fn sliding(source: &PuzzleSpec) -> Option<Sliding> {
+    let PuzzleSpec::Defined(definition) = source else { return None };
+    let board = Sliding::by_name(definition.name())?.ok()?;
+    is_built_in(definition, definition.name()).then_some(board)
 }
 
 /// Returns the entries of a list, which blanks, commas or semicolons separate.

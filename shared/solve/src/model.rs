@@ -11,8 +11,9 @@ use super::square1::SquareOne;
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::definition::FreeGroup;
+use fathom_puzzle::family::sliding::Sliding;
 use fathom_puzzle::family::square1::in_all_shapes;
-use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, PuzzleSpec};
+use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, PuzzleSpec, state_text};
 use fathom_space::Base;
 use std::collections::HashMap;
 
@@ -34,6 +35,8 @@ pub struct SolveModel {
     /// The label at each point when the puzzle is solved, with distinct pieces kept distinct.
     pub(super) shown: Vec<u16>,
     pub(super) square1: Option<SquareOne>,
+    /// The board, if the puzzle has sliding tiles, whose states have a form of their own.
+    pub(super) sliding: Option<Sliding>,
     solved: Box<[u8]>,
     moves: Vec<Move>,
     ways_back: Vec<WordMap>,
@@ -117,6 +120,7 @@ impl SolveModel {
         let solved: Vec<Piece> = labelled.map(|(&piece, label)| Piece { label, ..piece }).collect();
         definition.set_solved(&solved)?;
         let square1 = SquareOne::new(&definition);
+        let sliding = state_text::sliding(&source);
         // If Square-1 has all its turns, some shortest path between states with the required cells passes
         // only through such states. So the requirement can be dropped, and states of other shapes are solved
         // too.
@@ -155,6 +159,7 @@ impl SolveModel {
             moves: distinct(&alphabet, &generators, &free, limits)?,
             ways_back: distinct(&alphabet, &back, &free, limits)?.into_iter().map(|back| back.step).collect(),
             square1,
+            sliding,
             words_of: free.elements().iter().map(|free| alphabet.step(&free.as_points(), [])).collect(),
             definition,
             generators,

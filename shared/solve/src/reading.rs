@@ -43,7 +43,7 @@ pub fn state(
         tiles::check_rows(text, board.columns()).map_err(|error| error.to_string())?;
     }
     let mut text = state_text::plain(text, source, form.labels.filter(|_| !form.from_one))?;
-    if form.from_one {
+    if form.from_one && !model.counts_from_one() {
         text = tiles::counted_from_one(&text, source.cells())?;
     }
     model.read(&text, false).map_err(|error| error.to_string())

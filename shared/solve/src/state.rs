@@ -9,6 +9,10 @@ use fathom_puzzle::family::square1::{LettersError, Sequence};
 use fathom_puzzle::tiles;
 use fathom_puzzle::{Generator, PuzzleSpec};
 
+fn joined(numbers: impl IntoIterator<Item = impl ToString>) -> String {
+    numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(" ")
+}
+
 /// The maximum number of single turns that replace a power that is not itself a move.
 const MAX_TURNS: u64 = 1 << 16;
 
@@ -246,13 +250,22 @@ impl SolveModel {
         Ok(state)
     }
 
-    /// Writes a state: as tiles row by row, or as cycles if pieces have orientations.
+    /// Writes a state: as tiles row by row, or as cycles if pieces have orientations; sliding tiles from 1, with 0 for the
+    /// blank.
     pub fn written_state(&self, element: &OrientedPermutation) -> String {
         if self.has_orientations() {
             return element.to_string();
         }
         let tiles = elements::tiles_of(element.cells());
-        tiles.iter().map(u16::to_string).collect::<Vec<_>>().join(" ")
+        match self.sliding {
+            Some(board) => joined(board.numbers(&tiles)),
+            None => joined(tiles),
+        }
+    }
+
+    /// Returns whether tiles are numbered from 1 in all texts.
+    pub fn counts_from_one(&self) -> bool {
+        self.sliding.is_some()
     }
 
     /// Explains why a state cannot be reached. `None` means that no reason was found; if all pieces are

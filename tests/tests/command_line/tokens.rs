@@ -34,6 +34,29 @@ fn grids_are_boards_with_sliding_tiles() {
     }
 }
 
+/// The two states of the eight-puzzle that need 31 moves (A. Reinefeld, 1993), as people write them.
+#[test]
+fn states_of_boards_are_written_as_they_are_read() {
+    let output = fathom().args(["antipodes", "sliding:3x3", "--json"]).output().unwrap();
+    let found: Value = serde_json::from_str(&texts(&output).0).unwrap();
+    // They are images of each other under the reflection of the board.
+    let state = &found["representatives"][0];
+    assert_eq!((&state["state"], &state["size"]), (&"6 4 7 8 5 0 3 2 1".into(), &2.into()));
+    for state in ["6 4 7 8 5 0 3 2 1", "8 6 7 2 5 4 3 0 1"] {
+        let output = fathom().args(["solve", "sliding:3x3", state, "--json"]).output().unwrap();
+        let found: Value = serde_json::from_str(&texts(&output).0).unwrap();
+        assert_eq!((&found["distance"], &found["state"]), (&31.into(), &state.into()));
+    }
+}
+
+/// The forum cubeman.org, "A cubic graph with cubic diameter" (2017): 27 moves, and 90 antipodes.
+#[test]
+fn tokens_on_the_petersen_graph() {
+    let petersen = concat!("tokens:", env!("CARGO_MANIFEST_DIR"), "/../docs/examples/petersen.graph");
+    let found = run(&[petersen]);
+    assert_eq!((&found["god_number"], &found["counts"][27]), (&27.into(), &90.into()));
+}
+
 /// R. M. Wilson, 1974: theta_0 has 120 arrangements for each of the seven places of the blank. On a star, tokens
 /// pass only through the middle: its 5 vertices with two blanks have all 5! / 2! states.
 #[test]

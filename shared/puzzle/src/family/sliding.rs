@@ -9,6 +9,7 @@
 use super::FamilyError;
 use crate::definition::{Definition, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
+use std::cmp::Ordering;
 
 /// The beginning of the names.
 pub const PREFIX: &str = "sliding:";
@@ -171,6 +172,16 @@ impl Sliding {
                 .map(|cell| if cell == marked { marker } else { others.next().unwrap_or(cell) }),
         );
         Some(tiles)
+    }
+
+    /// Writes a state of [`Sliding::definition`], given by the tiles on its cells, in the form that [`Sliding::state`] reads.
+    pub fn numbers(self, tiles: &[u16]) -> Vec<usize> {
+        let number = |&tile: &u16| match usize::from(tile).cmp(&self.blank) {
+            Ordering::Less => usize::from(tile) + 1,
+            Ordering::Equal => 0,
+            Ordering::Greater => usize::from(tile),
+        };
+        tiles[..self.cells()].iter().map(number).collect()
     }
 
     /// Returns the cell of the second orbit that the marker is on while the blank is on a cell of the board.
@@ -361,11 +372,16 @@ mod tests {
             assert!(Sliding::by_name(word).unwrap().is_err(), "{word}");
         }
         assert!(Sliding::by_name("pancake:8").is_none());
+        // The blank is not always the last cell.
+        let (second, numbers) = (board("sliding:2x3,blank=2"), [5, 4, 3, 2, 1, 0]);
+        let tiles: Vec<u16> = second.state(&numbers).unwrap().iter().map(|&tile| tile as u16).collect();
+        assert_eq!((tiles[5], second.numbers(&tiles)), (1, numbers.map(|number| number as usize).to_vec()));
         let board = board("sliding:2x2");
         assert_eq!(board.state(&[1, 2, 3, 0]).unwrap()[..4], [0, 1, 2, 3]);
         let state = board.state(&[1, 0, 3, 2]).unwrap();
         // The marker of the solved blank, the piece 4 + 2 * 3 + 0, is on cell 1 with parity 1.
         assert_eq!((&state[..4], state[4 + 2 + 1]), (&[0, 3, 2, 1][..], 10));
+        assert_eq!(board.numbers(&state.iter().map(|&tile| tile as u16).collect::<Vec<_>>()), [1, 0, 3, 2]);
         assert_eq!(board.state(&[1, 1, 3, 0]), None);
         assert_eq!(board.state(&[1, 2, 3]), None);
     }
