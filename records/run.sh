@@ -22,15 +22,28 @@ record() { # run, file
     "$fathom" status "$1" --json | python3 -m json.tool --compact | sed 's/, "/,\n"/g; s/,"/,\n"/g' > "$2"
 }
 
-# Writes a shortest solution for one state of each of the first 100 classes of the last depth: the layers of the first
-# depths are computed again and kept, and a search from the state meets the last of them.
+# Writes a shortest solution of one state of each of the first 25 classes of the last depth: the layers of the first
+# depths are computed again and kept, and a search from the state meets the last of them. If moves go only one
+# way, the layers of the run have a shortest scramble instead.
 antipodes() { # run, file, arguments of the run
     local run=$1 file=$2 depth
     shift 2
+    if "$fathom" status "$run" --json | grep -q '"inverse_closed":false'; then
+        "$fathom" antipodes "$run" --limit 25 --json | python3 -c '
+import json, sys
+found = json.load(sys.stdin)
+print("state", "distance", "scramble", sep="\t")
+for one in found["representatives"]:
+    print(one["state"], found["depth"], one["scramble"], sep="\t")' > "$file"
+        return
+    fi
     depth=$("$fathom" status "$run" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["god_number"])')
-    "$fathom" export "$run" --depth "$depth" --representatives --limit 100 > "$run.antipodes"
-    "$fathom" run "$@" --max-depth $((depth * 2 / 3)) --keep all --dir "$run-near"
-    paste "$run.antipodes" <("$fathom" solve "$run-near" --states "$run.antipodes") > "$file"
+    "$fathom" export "$run" --depth "$depth" --representatives --limit 25 > "$run.antipodes"
+    # Where the disk might not hold so many layers, fewer will do.
+    "$fathom" run "$@" --max-depth $((depth * 2 / 3)) --keep all --dir "$run-near" ||
+        "$fathom" run "$@" --max-depth $((depth * 3 / 5)) --keep all --dir "$run-near"
+    printf 'state\tdistance\tsolution\n' > "$file"
+    paste "$run.antipodes" <("$fathom" solve "$run-near" --states "$run.antipodes") >> "$file"
     rm -r "$run-near" "$run.antipodes"
 }
 
