@@ -140,6 +140,18 @@ fn sliding(rows: usize, columns: usize, torus: bool, far: bool) -> Plain {
     Plain { cells: rows * columns, moves: moves.into_iter().collect(), free: Vec::new() }
 }
 
+/// Tokens on the Petersen graph: a ring, a star, and an edge between each vertex of one and of the other. The blank vertex is
+/// the last one at the start.
+fn petersen() -> Plain {
+    let edges = (0..5).flat_map(|at| [(at, (at + 1) % 5), (5 + at, 5 + (at + 2) % 5), (at, 5 + at)]);
+    let moves = edges.flat_map(|(from, to)| [(from, to), (to, from)]).map(|(from, to)| {
+        let mut cells: Vec<usize> = (0..10).collect();
+        cells.swap(from, to);
+        (cells, Some(from))
+    });
+    Plain { cells: 10, moves: moves.collect(), free: Vec::new() }
+}
+
 /// A ring that rotates either way, and whose first pieces another move rearranges.
 fn ring(pieces: usize, first: &[usize]) -> Plain {
     let rest: Vec<usize> = first.iter().copied().chain(first.len()..pieces).collect();
@@ -155,12 +167,49 @@ fn stack(pancakes: usize, sides: usize) -> Plain {
     Plain::new(cells, (least..=pancakes).map(|number| flipped(number * sides)).collect())
 }
 
+/// Rubik's cube by its 48 stickers, with two moves: the faces R and L turn the same way in space, or D turns. Half turns are moves
+/// or not.
+fn slice_turn(half_turns: bool) -> Plain {
+    // A sticker is on a cubie, whose coordinates are -1, 0 or 1, and faces along one of three axes.
+    let mut stickers: Vec<([i8; 3], usize)> = Vec::new();
+    for number in 0..27_i8 {
+        let cubie = [number / 9 - 1, number / 3 % 3 - 1, number % 3 - 1];
+        if cubie.iter().filter(|&&at| at != 0).count() > 1 {
+            stickers.extend((0..3).filter(|&axis| cubie[axis] != 0).map(|axis| (cubie, axis)));
+        }
+    }
+    let quarter = |axis: usize, sides: &[i8]| -> Vec<usize> {
+        let (one, other) = ((axis + 1) % 3, (axis + 2) % 3);
+        let from = |&(cubie, along): &([i8; 3], usize)| {
+            let mut from = cubie;
+            let mut side = along;
+            if sides.contains(&cubie[axis]) {
+                (from[one], from[other]) = (-cubie[other], cubie[one]);
+                side = if along == axis { axis } else { one + other - along };
+            }
+            stickers.iter().position(|&at| at == (from, side)).unwrap()
+        };
+        stickers.iter().map(from).collect()
+    };
+    let mut moves = Vec::new();
+    for quarter in [quarter(0, &[-1, 1]), quarter(1, &[-1])] {
+        let twice: Vec<usize> = quarter.iter().map(|&cell| quarter[cell]).collect();
+        moves.push(twice.iter().map(|&cell| quarter[cell]).collect());
+        moves.push(quarter);
+        if half_turns {
+            moves.push(twice);
+        }
+    }
+    Plain::new(stickers.len(), moves)
+}
+
 fn factorial(n: u64) -> u64 {
     (1..=n).product()
 }
 
 /// God's numbers are those of: lrx, CayleyPy's tables and n (n - 1) / 2; topspin, CayleyPy's tables;
-/// pancake, OEIS A058986; burnt-pancake, A078941; sliding 2x7, A346736, which also has the first terms.
+/// pancake, OEIS A058986; burnt-pancake, A078941; sliding 2x7, A346736, which also has the first terms; petersen, the
+/// forum cubeman.org, "A cubic graph with cubic diameter" (2017).
 /// Those of other puzzles were not published: `None`.
 #[test]
 fn records_of_families_have_the_right_sums_and_first_counts() {
@@ -177,6 +226,10 @@ fn records_of_families_have_the_right_sums_and_first_counts() {
         ("2x6-one-way-given", board(2, 6, OneWay), twelve, None),
         ("2x7-one-way-given", board(2, 7, OneWay), factorial(14), None),
         ("3x5-one-way-given", board(3, 5, OneWay), factorial(15) / 2, None),
+        ("slice-turn-single", slice_turn(false), 169_305_292_800, None),
+        ("sliding-2x7-given", sliding(2, 7, false, false), factorial(14) / 2, Some(108)),
+        ("sliding-2x7-multi-given", sliding(2, 7, false, true), factorial(14) / 2, None),
+        ("petersen-given", petersen(), factorial(10), Some(27)),
         ("sliding-3x3-torus-given", sliding(3, 3, true, false), factorial(9), None),
         ("sliding-2x5-torus-given", sliding(2, 5, true, false), factorial(10), None),
         ("sliding-3x4-torus-given", sliding(3, 4, true, false), twelve, None),
@@ -203,5 +256,26 @@ fn records_of_families_have_the_right_sums_and_first_counts() {
         let first = plain.growth(counts.len(), fathom_slow::choose(20_000, 200_000));
         assert!(first.len() > 3, "{name}");
         assert_eq!(counts[..first.len()], first, "{name}");
+    }
+}
+
+/// Each listed antipode has a word of the right length; `records/run.sh` wrote them after Fathom had made their moves.
+#[test]
+fn words_of_antipodes_have_the_right_lengths() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../records");
+    for file in fs::read_dir(directory.join("antipodes")).unwrap() {
+        let path = file.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let record = fs::read_to_string(directory.join(format!("puzzles/{name}.json"))).unwrap();
+        let record: Value = serde_json::from_str(&record).unwrap();
+        let (depth, classes) =
+            (record["god_number"].as_u64().unwrap(), record["classes"].as_array().unwrap());
+        let text = fs::read_to_string(&path).unwrap();
+        let rows: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+        assert_eq!(rows.len() as u64, classes[depth as usize].as_u64().unwrap().min(25), "{name}");
+        assert_eq!(rows.iter().map(|row| row[0]).collect::<HashSet<_>>().len(), rows.len(), "{name}");
+        for row in rows {
+            assert_eq!((row[1].parse(), row[2].split(' ').count() as u64), (Ok(depth), depth), "{name}");
+        }
     }
 }
