@@ -95,7 +95,7 @@ def families(records):
         taken = sum(process["seconds"] for process in record["processes"])
         text += (
             f"| [`{arguments}`](../records/puzzles/{file}.json) | {record['states']:,} | {record['god_number']} | {record['counts'][-1]:,} "
-            f"| {record['classes'][-1]:,} | {mean:.2f}, {variance:.2f} | {layer(max(record['layer_bytes']))} | {taken:.3g} |\n"
+            f"| {record['classes'][-1]:,} | {mean:.2f}, {variance:.2f} | {layer(max(record['layer_bytes']))} | {f'{taken:,.0f}' if taken >= 1000 else f'{taken:.3g}'} |\n"
         )
     return text
 

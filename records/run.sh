@@ -42,9 +42,10 @@ for one in found["representatives"]:
     # Where the disk might not hold so many layers, fewer will do.
     "$fathom" run "$@" --max-depth $((depth * 2 / 3)) --keep all --dir "$run-near" ||
         "$fathom" run "$@" --max-depth $((depth * 3 / 5)) --keep all --dir "$run-near"
+    "$fathom" solve "$run-near" --states "$run.antipodes" > "$run.solutions"
     printf 'state\tdistance\tsolution\n' > "$file"
-    paste "$run.antipodes" <("$fathom" solve "$run-near" --states "$run.antipodes") >> "$file"
-    rm -r "$run-near" "$run.antipodes"
+    paste "$run.antipodes" "$run.solutions" >> "$file"
+    rm -r "$run-near" "$run.antipodes" "$run.solutions"
 }
 
 for name in "${spaces[@]}"; do
@@ -60,7 +61,7 @@ for name in "${spaces[@]}"; do
     read -ra arguments < <(sed -n "s/^$name\t//p" records/puzzles.tsv) || true
     if [ ${#arguments[@]} -gt 0 ]; then
         watch=()
-        if [[ $name = three-colours-* ]]; then
+        if [ "$name" = three-colours-multi ]; then
             # With these states, the counts up to half turns of the whole cube follow.
             records/half_turns.py > "$states"
             watch=(--watch-states "$states")

@@ -126,7 +126,8 @@ impl<'a> Solver<'a> {
                     model,
                     "the states that can be reached were enumerated, and it is not among them",
                 )),
-                (false, _) => self.beyond_layers(ends, &word),
+                (false, _) if model.is_as_of_runs() => self.beyond_layers(ends, &word),
+                (false, _) => self.searched(ends, Some(state)),
             };
         };
         let solutions = from_layers(kept, words, model, &word, depth, args.most())?;
@@ -142,7 +143,12 @@ impl<'a> Solver<'a> {
     fn beyond_layers(&mut self, ends: &Ends<'_>, word: &[u8]) -> Result<Found> {
         let Self { args, model, .. } = *self;
         let Layers { run, kept, words } = self.layers.as_mut().context("there are no layers")?;
-        let mut beyond = BeyondLayers::new(model, kept, words, word, args.memory_bytes(), &mut remark)
+        let mut looked = |looked: Looked| {
+            if looked.states >= MANY_STATES {
+                remark(looked);
+            }
+        };
+        let mut beyond = BeyondLayers::new(model, kept, words, word, args.memory_bytes(), &mut looked)
             .map_err(|error| match error.downcast::<SearchError>() {
                 Ok(error @ SearchError::Unreachable { .. }) => ends.exhausted(model, &error),
                 Ok(error) => Error::new(error).context(format!(

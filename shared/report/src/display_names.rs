@@ -186,18 +186,18 @@ pub fn words(source: &PuzzleSpec, metric: &str) -> Option<DisplayNames> {
                 "sliding" if powers == Powers::OneWay => {
                     let (rows, columns) = number.split(',').next()?.split_once('x')?;
                     let has = |word| number.split(',').any(|option| option == word);
-                    let torus = if has("torus") { " on a torus" } else { "" };
+                    let torus = if has("torus") { "toroidal " } else { "" };
                     let blank = number
                         .split_once("blank=")
-                        .map_or_else(String::new, |(_, cell)| format!(" with the blank in cell {cell}"));
+                        .map_or_else(String::new, |(_, cell)| format!(", which means that the blank is in cell {cell}"));
                     let one_move = match has("multi") {
-                        true => "a move slides one or more tiles of a row or column, so that the first comes to the blank cell",
+                        true => "a move slides one or more tiles of a row or column towards the blank cell",
                         false => "a move slides one tile to the blank cell",
                     };
                     (
-                        format!("Sliding tiles, {rows} × {columns}{torus}"),
+                        format!("Sliding tiles, {torus}{rows} × {columns}"),
                         format!(
-                            "arrangements of sliding tiles on a {rows} X {columns} board{torus} that need exactly n moves to be solved{blank}"
+                            "arrangements of sliding tiles on a {torus}{rows} X {columns} board that need exactly n moves to be solved{blank}"
                         ),
                         one_move.into(),
                     )
@@ -444,9 +444,9 @@ mod tests {
         );
         assert_eq!(
             said("sliding:3x4,torus,blank=2,multi"),
-            "Sliding tiles, 3 × 4 on a torus; arrangements of sliding tiles on a 3 X 4 board on a torus that need exactly n \
-             moves to be solved with the blank in cell 2; a move slides one or more tiles of a row or column, so that the \
-             first comes to the blank cell"
+            "Sliding tiles, toroidal 3 × 4; arrangements of sliding tiles on a toroidal 3 X 4 board that need exactly n \
+             moves to be solved, which means that the blank is in cell 2; a move slides one or more tiles of a row or \
+             column towards the blank cell"
         );
     }
 

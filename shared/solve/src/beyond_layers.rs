@@ -1,8 +1,9 @@
 //! Solutions of states beyond the last layer of an unfinished run.
 //!
-//! A ball grows around the state until its outermost level meets the last layer. All states within the
-//! layers are nearer to the solved state, and none of them was met before, so each shortest solution has a
-//! state in that level and in that layer, and its distance is the sum of the two.
+//! A ball grows around the state until its outermost level meets the last layer. A way from the state to the
+//! solved one must cross that layer, since each other layer is nearer. So if the first level that meets it is r moves
+//! from the state, the distance is r and the depth of the layer, and each shortest solution has a state in
+//! both. This holds only for states of the run's space: see [`SolveModel::is_as_of_runs`].
 
 use super::ball::{Ball, Full};
 use super::bidirectional::{Looked, SearchError, on_ways_to};
@@ -33,8 +34,8 @@ pub struct BeyondLayers<'k, 'd, 'm> {
 }
 
 impl<'k, 'd, 'm> BeyondLayers<'k, 'd, 'm> {
-    /// Finds the distance of a state that no layer contains. The moves must be closed under inverses, and the files of
-    /// all layers must exist. `looked` is called after each level that does not meet the last layer.
+    /// Finds the distance of a state of the run's space that no layer contains. The moves must be closed under inverses,
+    /// and the files of all layers must exist. `looked` is called after each level that does not meet the last layer.
     ///
     /// # Errors
     /// [`SearchError`] if the state has no solution, or the ball exceeds `memory_bytes`; other errors if a

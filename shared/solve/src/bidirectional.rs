@@ -27,10 +27,10 @@ pub struct Bidirectional<'m> {
 /// Why there is no solution.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
-    /// One of the balls holds all states that can be reached, and the balls are disjoint.
+    /// A ball holds all states that can be reached, without a meeting.
     #[error("it cannot be reached: the search exhausted all {} states", HumanCount(*.states))]
     Unreachable {
-        /// The number of states in both balls.
+        /// The number of states that the search holds.
         states: u64,
     },
     /// The memory limit was reached.
@@ -42,7 +42,7 @@ pub enum SearchError {
     Memory {
         /// No solution has this many moves or fewer.
         moves: u32,
-        /// The number of states in both balls.
+        /// The number of states that the search holds.
         states: u64,
         /// The memory limit.
         memory_bytes: u64,
@@ -54,7 +54,7 @@ pub enum SearchError {
 pub struct Looked {
     /// No solution has this many moves or fewer.
     pub moves: u32,
-    /// The number of states in both balls.
+    /// The number of states that the search holds.
     pub states: u64,
 }
 

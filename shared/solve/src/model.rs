@@ -170,6 +170,12 @@ impl SolveModel {
         })
     }
 
+    /// Returns whether the model has the states of a run, and no others. Square-1 is solved in all shapes, while a run has only
+    /// states that can be twisted.
+    pub fn is_as_of_runs(&self) -> bool {
+        self.square1.is_none()
+    }
+
     /// Returns the definition of the puzzle, with labels by orbit.
     pub fn definition(&self) -> &Definition {
         &self.definition

@@ -340,6 +340,18 @@ fn unknown_answers_of_a_run_are_reported() {
         let first = answer(path, &["solve", "young", state]);
         assert!(of_run["solutions"].as_array().unwrap().contains(&first["solutions"][0]), "{first}");
     }
+    // Square-1 is solved in all shapes, but its layers have only those that can be twisted.
+    let square1 = ["--metric", "face", "--max-depth", "3", "--keep", "all", "--dir", "twisted", "-q"];
+    answer(path, &[&["run", "square1"][..], &square1].concat());
+    for (scramble, distance) in [("(2,0)", 1), ("/(1,0)", 2), ("/(3,0)/(0,-3)/", 5)] {
+        let of_run = answer(path, &["solve", "twisted", scramble, "--scramble", "--count"]);
+        let of_none =
+            answer(path, &["solve", "square1", "--metric", "face", scramble, "--scramble", "--count"]);
+        assert_eq!(of_run["distance"], distance, "{scramble}");
+        for field in ["distance", "count", "solutions"] {
+            assert_eq!(of_run[field], of_none[field], "{scramble} {field}");
+        }
+    }
     let (code, out, err) = in_directory(path, &["solve", "young", reversed, "--memory", "1MiB"]);
     assert!(
         code == Some(1) && out.is_empty() && err.contains("continue the run with 'fathom resume young'"),
