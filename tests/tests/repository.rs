@@ -9,5 +9,6 @@ mod fuzz;
 mod generated;
 mod planted_faults;
 mod records;
+mod stickers;
 mod versions;
 mod wording;

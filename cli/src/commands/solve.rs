@@ -126,7 +126,7 @@ impl<'a> Solver<'a> {
                     model,
                     "the states that can be reached were enumerated, and it is not among them",
                 )),
-                (false, _) if model.is_as_of_runs() => self.beyond_layers(ends, &word),
+                (false, _) if model.has_states_of_runs() => self.beyond_layers(ends, &word),
                 (false, _) => self.searched(ends, Some(state)),
             };
         };

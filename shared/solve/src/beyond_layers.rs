@@ -3,7 +3,7 @@
 //! A ball grows around the state until its outermost level meets the last layer. A way from the state to the
 //! solved one must cross that layer, since each other layer is nearer. So if the first level that meets it is r moves
 //! from the state, the distance is r and the depth of the layer, and each shortest solution has a state in
-//! both. This holds only for states of the run's space: see [`SolveModel::is_as_of_runs`].
+//! both. This holds only for states of the run's space: see [`SolveModel::has_states_of_runs`].
 
 use super::ball::{Ball, Full};
 use super::bidirectional::{Looked, SearchError, on_ways_to};

@@ -272,10 +272,11 @@ impl<'d> CosetLayers<'d> {
             })
             .collect();
         located.par_sort_unstable();
-        for shard in self.geometry.cut.ids() {
+        let of_cosets: Vec<&[(CosetId, u32, u32)]> = located.chunk_by(|a, b| a.0 == b.0).collect();
+        for of_coset in &of_cosets {
+            let shard = self.geometry.cut.shard_of(of_coset[0].0.0);
             self.file(Depth(depth), shard)?;
         }
-        let of_cosets: Vec<&[(CosetId, u32, u32)]> = located.chunk_by(|a, b| a.0 == b.0).collect();
         let found = of_cosets.into_par_iter().map(|of_coset| {
             let coset = of_coset[0].0;
             let file = &self.open[&(Depth(depth), self.geometry.cut.shard_of(coset.0))];

@@ -170,9 +170,9 @@ impl SolveModel {
         })
     }
 
-    /// Returns whether the model has the states of a run, and no others. Square-1 is solved in all shapes, while a run has only
+    /// Returns whether the states of the model are those of a run, and no others. Square-1 is solved in all shapes, while a run has only
     /// states that can be twisted.
-    pub fn is_as_of_runs(&self) -> bool {
+    pub fn has_states_of_runs(&self) -> bool {
         self.square1.is_none()
     }
 

@@ -1,6 +1,7 @@
 //! Records of families: sums, published numbers, and the first depths, counted again by a plain search that
 //! shares no code with Fathom.
 
+use super::stickers::Stickers;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fs;
@@ -167,40 +168,15 @@ fn stack(pancakes: usize, sides: usize) -> Plain {
     Plain::new(cells, (least..=pancakes).map(|number| flipped(number * sides)).collect())
 }
 
-/// Rubik's cube by its 48 stickers, with two moves: the faces R and L turn the same way in space, or D turns. Half turns are moves
-/// or not.
-fn slice_turn(half_turns: bool) -> Plain {
-    // A sticker is on a cubie, whose coordinates are -1, 0 or 1, and faces along one of three axes.
-    let mut stickers: Vec<([i8; 3], usize)> = Vec::new();
-    for number in 0..27_i8 {
-        let cubie = [number / 9 - 1, number / 3 % 3 - 1, number % 3 - 1];
-        if cubie.iter().filter(|&&at| at != 0).count() > 1 {
-            stickers.extend((0..3).filter(|&axis| cubie[axis] != 0).map(|axis| (cubie, axis)));
-        }
-    }
-    let quarter = |axis: usize, sides: &[i8]| -> Vec<usize> {
-        let (one, other) = ((axis + 1) % 3, (axis + 2) % 3);
-        let from = |&(cubie, along): &([i8; 3], usize)| {
-            let mut from = cubie;
-            let mut side = along;
-            if sides.contains(&cubie[axis]) {
-                (from[one], from[other]) = (-cubie[other], cubie[one]);
-                side = if along == axis { axis } else { one + other - along };
-            }
-            stickers.iter().position(|&at| at == (from, side)).unwrap()
-        };
-        stickers.iter().map(from).collect()
-    };
+/// Rubik's cube by its 48 stickers, with two moves: the faces R and L turn the same way in space, or D turns.
+fn slice_turn() -> Plain {
+    let stickers = Stickers::new();
     let mut moves = Vec::new();
-    for quarter in [quarter(0, &[-1, 1]), quarter(1, &[-1])] {
-        let twice: Vec<usize> = quarter.iter().map(|&cell| quarter[cell]).collect();
-        moves.push(twice.iter().map(|&cell| quarter[cell]).collect());
-        moves.push(quarter);
-        if half_turns {
-            moves.push(twice);
-        }
+    for quarter in [stickers.quarter(0, &[-1, 1]), stickers.quarter(1, &[-1])] {
+        let three: Vec<usize> = quarter.iter().map(|&cell| quarter[quarter[cell]]).collect();
+        moves.extend([quarter, three]);
     }
-    Plain::new(stickers.len(), moves)
+    Plain::new(48, moves)
 }
 
 fn factorial(n: u64) -> u64 {
@@ -226,7 +202,7 @@ fn records_of_families_have_the_right_sums_and_first_counts() {
         ("2x6-one-way-given", board(2, 6, OneWay), twelve, None),
         ("2x7-one-way-given", board(2, 7, OneWay), factorial(14), None),
         ("3x5-one-way-given", board(3, 5, OneWay), factorial(15) / 2, None),
-        ("slice-turn-single", slice_turn(false), 169_305_292_800, None),
+        ("slice-turn-single", slice_turn(), 169_305_292_800, None),
         ("sliding-2x7-given", sliding(2, 7, false, false), factorial(14) / 2, Some(108)),
         ("sliding-2x7-multi-given", sliding(2, 7, false, true), factorial(14) / 2, None),
         ("petersen-given", petersen(), factorial(10), Some(27)),
@@ -259,9 +235,29 @@ fn records_of_families_have_the_right_sums_and_first_counts() {
     }
 }
 
-/// Each listed antipode has a word of the right length; `records/run.sh` wrote them after Fathom had made their moves.
+/// Makes the moves of a word: `H1` and `V1` move a line of a board by one cell, to the left or upwards; `b1-2` moves the blank, which
+/// is 0, from cell 1 to cell 2.
+fn made(mut state: Vec<usize>, columns: usize, word: &str) -> Vec<usize> {
+    for mv in word.split(' ') {
+        let (kind, rest) = mv.split_at(1);
+        let number = |text: &str| text.parse::<usize>().unwrap() - 1;
+        let line = |all: Vec<Vec<usize>>| all[number(rest)].clone();
+        let all = lines(state.len() / columns, columns);
+        let cells = match kind {
+            "b" => rest.split('-').map(number).collect(),
+            "H" => line(all[..state.len() / columns].to_vec()),
+            _ => line(all[state.len() / columns..].to_vec()),
+        };
+        assert!(kind != "b" || state[cells[0]] == 0, "{mv}");
+        cells.windows(2).for_each(|pair| state.swap(pair[0], pair[1]));
+    }
+    state
+}
+
+/// Each listed antipode has a word of the right length. Those of boards lead to or from the solved board; Fathom
+/// made the moves of those of three colours.
 #[test]
-fn words_of_antipodes_have_the_right_lengths() {
+fn words_of_antipodes_are_right() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../records");
     for file in fs::read_dir(directory.join("antipodes")).unwrap() {
         let path = file.unwrap().path();
@@ -276,6 +272,19 @@ fn words_of_antipodes_have_the_right_lengths() {
         assert_eq!(rows.iter().map(|row| row[0]).collect::<HashSet<_>>().len(), rows.len(), "{name}");
         for row in rows {
             assert_eq!((row[1].parse(), row[2].split(' ').count() as u64), (Ok(depth), depth), "{name}");
+            let Some((_, columns)) = name.strip_prefix("sliding-").unwrap_or(name).split_once('x') else {
+                continue;
+            };
+            let columns = columns[..1].parse().unwrap();
+            let state: Vec<usize> = row[0].split(' ').map(|tile| tile.parse().unwrap()).collect();
+            let solved: Vec<usize> = (0..state.len()).collect();
+            match name.starts_with("sliding") {
+                true => {
+                    let blank_last: Vec<usize> = (1..state.len()).chain([0]).collect();
+                    assert_eq!(made(state, columns, row[2]), blank_last, "{name}");
+                }
+                false => assert_eq!(made(solved, columns, row[2]), state, "{name}"),
+            }
         }
     }
 }

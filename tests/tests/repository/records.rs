@@ -1,6 +1,7 @@
 //! The records: their invariants, comparisons with independent work, and the records that take little time to
 //! compute again.
 
+use super::stickers::Stickers;
 use fathom_engine::run::SpaceSpec;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_space::Labels;
@@ -203,34 +204,16 @@ fn three_colours_have_the_right_sum_and_first_counts() {
     let factorial = |n: u64| (1..=n).product::<u64>();
     let corners = factorial(8) / (factorial(4) * factorial(4)) * 3_u64.pow(7);
     let edges = factorial(12) / factorial(4).pow(3) * 2_u64.pow(11);
-    // A sticker is on a cubie, whose coordinates are -1, 0 or 1, and faces along one of three axes.
-    let mut stickers: Vec<([i8; 3], usize)> = Vec::new();
-    for number in 0..27_i8 {
-        let cubie = [number / 9 - 1, number / 3 % 3 - 1, number % 3 - 1];
-        if cubie.iter().filter(|&&at| at != 0).count() > 1 {
-            stickers.extend((0..3).filter(|&axis| cubie[axis] != 0).map(|axis| (cubie, axis)));
-        }
-    }
-    let solved: [u8; 48] = std::array::from_fn(|sticker| stickers[sticker].1 as u8);
-    let turned = |state: &[u8; 48], face: usize| {
-        let (axis, side) = (face / 2, 1 - 2 * (face % 2) as i8);
-        let (one, other) = ((axis + 1) % 3, (axis + 2) % 3);
-        let mut image = *state;
-        for (sticker, &(cubie, along)) in stickers.iter().enumerate().filter(|(_, of)| of.0[axis] == side) {
-            let mut to = cubie;
-            (to[one], to[other]) = (-cubie[other], cubie[one]);
-            let along = if along == axis { axis } else { one + other - along };
-            image[stickers.iter().position(|&at| at == (to, along)).unwrap()] = state[sticker];
-        }
-        image
-    };
+    let stickers = Stickers::new();
+    let solved: [u8; 48] = std::array::from_fn(|sticker| stickers.0[sticker].1 as u8);
+    let quarters: Vec<Vec<usize>> =
+        (0..6).map(|face| stickers.quarter(face / 2, &[1 - 2 * (face % 2) as i8])).collect();
+    let turned =
+        |state: &[u8; 48], face: usize| std::array::from_fn(|sticker| state[quarters[face][sticker]]);
     // Where each sticker comes from, if the whole cube makes a half turn about an axis.
     let half_turns = [0, 1, 2].map(|fixed| -> [usize; 48] {
-        std::array::from_fn(|sticker| {
-            let (cubie, along) = stickers[sticker];
-            let from = [0, 1, 2].map(|axis| if axis == fixed { cubie[axis] } else { -cubie[axis] });
-            stickers.iter().position(|&at| at == (from, along)).unwrap()
-        })
+        let quarter = stickers.quarter(fixed, &[-1, 0, 1]);
+        std::array::from_fn(|sticker| quarter[quarter[sticker]])
     });
     let arrangement = |state: [u8; 48]| {
         half_turns
