@@ -287,15 +287,15 @@ fn run_changes_from_one_process_to_many_and_back() {
     well(&fathom().arg("verify").arg(cluster.run()).output().unwrap());
 }
 
-/// Starts `fathom run --workers 3` in a directory.
-fn local(path: &Path) -> Child {
+/// Returns `fathom run --workers 3` in a directory.
+fn local(path: &Path) -> Command {
     let mut command = fathom();
     command
         .arg("run")
         .args(LONG)
         .args(["--workers", "3", "--threads", "3", "--json", "-v", "--dir"])
         .arg(path);
-    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    command
 }
 
 /// Returns the identifiers of the worker processes that a process has started.
@@ -306,33 +306,38 @@ fn children(of: &Child) -> Vec<u32> {
     lists.flat_map(|list| list.split_whitespace().map(|id| id.parse().unwrap()).collect::<Vec<_>>()).collect()
 }
 
-fn until_layer(path: &Path, depth: u32) {
-    until("a layer is started", || {
-        layer_files(&path.join("layers")).iter().any(|(found, _, _)| *found >= depth)
-    });
-}
-
 #[test]
 fn workers_of_one_machine() {
     let directory = fathom_tests::tempdir().unwrap();
     let path = directory.path().join("run");
-    let child = local(&path);
-    until_layer(&path, 7);
+    // Each worker suspends itself in its 40th of some 270 tasks, so the run cannot end before its signal.
+    let mut suspended = local(&path);
+    suspended.env("FATHOM_FAILPOINT", "computing:40:stop").stdout(Stdio::piped()).stderr(Stdio::null());
+    let child = suspended.spawn().unwrap();
+    let begun = |depth: u32| layer_files(&path.join("layers")).iter().any(|(found, _, _)| *found >= depth);
+    until("the second layer is begun", || begun(2));
+    let log = path.join("log.jsonl");
+    let logged = |message: &str| fs::read_to_string(&log).unwrap().matches(&format!("{message:?}")).count();
+    until("all workers take part", || logged("worker registered") >= 3);
     let workers = children(&child);
     assert_eq!(workers.len(), 3);
     // A worker that dies is replaced.
     assert!(Command::new("kill").args(["-9", &workers[1].to_string()]).status().unwrap().success());
-    let log = path.join("log.jsonl");
-    until("its death is noticed", || fs::read_to_string(&log).unwrap().contains("worker ended"));
+    until("another takes its place", || logged("worker registered") >= 4);
     // The same command continues an interrupted run.
     signal(&child, libc::SIGINT);
+    until("the others leave", || logged("worker left") + logged("serving ends") > 0);
+    for id in children(&child) {
+        // It may have left already.
+        Command::new("kill").args(["-CONT", &id.to_string()]).stderr(Stdio::null()).status().unwrap();
+    }
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(128 + libc::SIGINT), "{}", texts(&output).1);
-    let found = json(&local(&path).wait_with_output().unwrap());
+    let found = json(&local(&path).output().unwrap());
     assert_same(&found, &undisturbed(&LONG));
     assert!(workers.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists()), "a worker still runs");
     // The command prints the result of a complete run.
-    assert_same(&json(&local(&path).wait_with_output().unwrap()), &undisturbed(&LONG));
+    assert_same(&json(&local(&path).output().unwrap()), &undisturbed(&LONG));
 }
 
 /// Starts a run in a directory, or continues it.
