@@ -8,7 +8,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::run::SpaceSpec;
 use fathom_layer::LocalDisk;
 use fathom_report::text::{left, many, or_more};
-use fathom_solve::solutions::with_solutions;
+use fathom_solve::solutions::{not_kept, with_solutions};
 use fathom_solve::{Class, LayerDistances, SolveModel, SpaceWords, classes, up_to_inversion};
 use indicatif::HumanBytes;
 use serde_json::json;
@@ -87,9 +87,7 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
         }
     };
     if !kept.has(depth) {
-        return Err(bad_input!(
-            "the run in {path} did not keep the layer of depth {depth}, or it was removed. Start a run with --keep all in another directory"
-        ));
+        return Err(not_kept(run, kept.layers(), Some(depth)));
     }
     let layer = kept.layers()[depth as usize].clone();
     let found = classes(

@@ -3,11 +3,11 @@
 use crate::arguments::DistanceArguments;
 use anyhow::{Context, Result};
 use fathom_algebra::OrientedPermutation;
-use fathom_command::{bad_input, lines, output, shell};
+use fathom_command::{bad_input, lines, output};
 use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
 use fathom_solve::reading::{self, Form, labels_as_text};
-use fathom_solve::solutions::keeps_all;
+use fathom_solve::solutions::{keeps_all, not_kept};
 use fathom_solve::{DistanceTable, LayerDistances, SolveModel, SpaceWords};
 use rayon::prelude::*;
 use serde_json::json;
@@ -25,11 +25,7 @@ pub(crate) fn distance(args: &DistanceArguments) -> Result<()> {
     }
     let run = RunDirectory::open_for_reading(&args.dir)?;
     if !keeps_all(&run)? {
-        let path = shell::path(&run.path);
-        return Err(bad_input!(
-            "the run in {path} did not keep all layers, so the distances of its states are not on disk. Run 'fathom run {} --keep all' in another directory",
-            run.manifest.spec.source.name()
-        ));
+        return Err(not_kept(&run, &run.visited()?.layers, None));
     }
     let kept = LayerDistances::new(&run, args.memory_bytes(), &LocalDisk)?;
     let mut kept = kept.context("the layers of the run are on its workers")?;

@@ -8,6 +8,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
 use fathom_report::text::many;
 use fathom_solve::rows::Rows;
+use fathom_solve::solutions::not_kept;
 use fathom_solve::{LayerDistances, SolveModel, SpaceWords, StateGraph, classes};
 use serde_json::json;
 use std::borrow::Cow;
@@ -68,9 +69,7 @@ fn layer(args: &ExportArguments, states: &mut States<'_>, depth: u32, out: &mut 
         ));
     };
     if !kept.has(depth) {
-        return Err(bad_input!(
-            "the run in {path} did not keep the layer of depth {depth}, or it was removed. Start a run with --keep all in another directory"
-        ));
+        return Err(not_kept(run, kept.layers(), Some(depth)));
     }
     let representatives = match args.representatives {
         true => {

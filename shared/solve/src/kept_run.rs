@@ -5,7 +5,7 @@ use super::distance_table::TableMaker;
 use super::layer_distances::LayerDistances;
 use super::model::SolveModel;
 use super::rows::RowReader;
-use super::solutions::{ClassOfStates, with_solutions};
+use super::solutions::{ClassOfStates, not_kept, with_solutions};
 use super::space_words::SpaceWords;
 use super::state_graph::StateGraph;
 use super::state_ranks::StateRanks;
@@ -135,9 +135,7 @@ impl KeptRun {
         })?;
         match self.kept.has(depth) {
             true => Ok(layer.states),
-            false => Err(bad_input!(
-                "the run in {path} did not keep the layer of depth {depth}, or it was removed. Start a run with --keep all in another directory"
-            )),
+            false => Err(not_kept(&self.run, layers, Some(depth))),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::distance_table::TableMaker;
 use super::layer_distances::LayerDistances;
 use super::model::SolveModel;
+use super::solutions::not_kept;
 use super::space_words::SpaceWords;
 use super::state_ranks::StateRanks;
 use anyhow::{Context, Result, ensure};
@@ -49,10 +50,7 @@ impl RunTable {
             ));
         };
         if !kept.has_all_to(largest) {
-            return Err(bad_input!(
-                "the run in {path} did not keep all layers. Run 'fathom run {} --keep all' in another directory",
-                run.manifest.spec.source.name()
-            ));
+            return Err(not_kept(run, kept.layers(), None));
         }
         let ranks = StateRanks::new(&model, model.definition(), &run.manifest.spec.labels)
             .with_context(|| format!("{} has too many arrangements for a table", run.space.slug()))?;

@@ -8,8 +8,11 @@ use super::model::SolveModel;
 use super::space_words::SpaceWords;
 use anyhow::{Context, Result, ensure};
 use fathom_algebra::OrientedPermutation;
+use fathom_command::{bad_input, shell};
 use fathom_engine::directory::RunDirectory;
-use fathom_engine::journal::Files;
+use fathom_engine::journal::{Files, LayerRow};
+use indicatif::{HumanBytes, HumanDuration};
+use std::time::Duration;
 
 /// Returns whether a run has finished layers, and the files of all of them exist.
 ///
@@ -18,6 +21,22 @@ use fathom_engine::journal::Files;
 pub fn keeps_all(run: &RunDirectory) -> Result<bool> {
     let layers = run.visited()?.layers;
     Ok(!layers.is_empty() && layers.iter().all(|layer| layer.files != Files::Removed))
+}
+
+/// Returns the error of a command that needs the layer of a depth, or all `layers` of a run, and does not find them.
+pub fn not_kept(run: &RunDirectory, layers: &[LayerRow], depth: Option<u32>) -> anyhow::Error {
+    let missing = match depth {
+        Some(depth) => format!("the layer of depth {depth}, or it was removed"),
+        None => "all layers, or some were removed".into(),
+    };
+    let bytes = layers.iter().map(|layer| layer.bytes).sum();
+    let seconds = layers.iter().map(|layer| layer.seconds).sum::<f64>().ceil();
+    bad_input!(
+        "the run in {} did not keep {missing}. Start it again in another directory with --keep all: that needs at most {} of disk; this run took {}",
+        shell::path(&run.path),
+        HumanBytes(bytes),
+        HumanDuration(Duration::from_secs_f64(seconds))
+    )
 }
 
 /// Finds up to `most` shortest solutions from the layers of a run, for a state given as a word of the model.

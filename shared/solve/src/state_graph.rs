@@ -2,9 +2,10 @@
 
 use super::layer_distances::LayerDistances;
 use super::model::SolveModel;
+use super::solutions::not_kept;
 use super::space_words::SpaceWords;
 use anyhow::Result;
-use fathom_command::{bad_input, shell};
+use fathom_command::bad_input;
 use fathom_engine::directory::RunDirectory;
 use indicatif::HumanCount;
 use std::collections::HashMap;
@@ -31,12 +32,9 @@ impl StateGraph {
         words: &SpaceWords<'_>,
         model: &SolveModel,
     ) -> Result<Self> {
-        let path = shell::path(&run.path);
         let depths = kept.layers().len() as u32;
         if depths == 0 || !kept.has_all_to(depths - 1) {
-            return Err(bad_input!(
-                "the edges lead through all layers, and the run in {path} did not keep them. Start a run with --keep all in another directory"
-            ));
+            return Err(not_kept(run, kept.layers(), None));
         }
         let number: u64 = kept.layers().iter().map(|layer| layer.states).sum();
         if number > MOST_NODES {
