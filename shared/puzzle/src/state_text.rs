@@ -12,6 +12,7 @@
 
 use crate::family::sliding::Sliding;
 use crate::family::{self, cube, in_space};
+use crate::tiles::entries;
 use crate::{Definition, PuzzleSpec};
 use fathom_algebra::{OrientedPermutation, Permutation};
 
@@ -59,11 +60,6 @@ pub fn sliding(source: &PuzzleSpec) -> Option<Sliding> {
     let PuzzleSpec::Defined(definition) = source else { return None };
     let board = Sliding::by_name(definition.name())?.ok()?;
     is_built_in(definition, definition.name()).then_some(board)
-}
-
-/// Returns the entries of a list, which blanks, commas or semicolons separate.
-fn entries(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| c.is_whitespace() || ",;".contains(c)).filter(|entry| !entry.is_empty())
 }
 
 /// Reads moves that [the definition](Definition) of a puzzle does not name, because they also turn the puzzle

@@ -46,14 +46,18 @@ pub fn check_rows(text: &str, columns: usize) -> Result<(), String> {
     }
 }
 
-/// Returns whether a text consists of numbers and separators, and does not begin like cycle notation.
-fn is_tiles(text: &str) -> bool {
-    text.trim_start().starts_with(|c: char| c.is_ascii_digit())
-        && text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || ",;".contains(c))
+/// Returns whether a text consists of numbers and separators.
+pub fn is_tiles(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_digit() || is_separator(c))
 }
 
-fn entries(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| c.is_whitespace() || ",;".contains(c)).filter(|entry| !entry.is_empty())
+/// Returns the entries of a list, which blanks, commas or semicolons separate.
+pub fn entries(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_separator).filter(|entry| !entry.is_empty())
+}
+
+fn is_separator(c: char) -> bool {
+    matches!(c, ' ' | ',' | ';') || c.is_whitespace()
 }
 
 /// Reads the tiles on `cells` cells, numbered from `first`.
@@ -62,7 +66,10 @@ fn read_from(first: usize, text: &str, cells: usize) -> Result<Vec<usize>, Strin
         let last = cells - 1 + first;
         entry.parse().map_err(|_| format!("{entry:?} is not a tile: tiles are numbered {first} to {last}"))
     };
-    let tiles: Vec<usize> = entries(text).map(number).collect::<Result<_, _>>()?;
+    let mut tiles = Vec::with_capacity(cells);
+    for entry in entries(text) {
+        tiles.push(number(entry)?);
+    }
     check_from(first, &tiles, cells).map(|()| tiles)
 }
 

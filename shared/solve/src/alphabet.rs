@@ -77,8 +77,12 @@ impl Alphabet {
 
     /// Returns the word of the state to which an element leads from the solved state.
     pub fn word(&self, element: &OrientedPermutation) -> Vec<u8> {
-        let inverse = element.as_points().inverse();
-        self.first.iter().map(|&first| self.labels[inverse.apply(first)] as u8).collect()
+        let inverse = element.inverse();
+        let letter = |cell| {
+            let (piece, orientation) = inverse.apply(cell, 0);
+            self.labels[self.first[piece] + usize::from(orientation)] as u8
+        };
+        (0..self.first.len()).map(letter).collect()
     }
 
     /// Returns the effect of an action on words. Actions that differ in nothing visible have equal effects.

@@ -95,7 +95,7 @@ impl SolveModel {
         match text.chars().next() {
             Some('(' | '[') => OrientedPermutation::parse(text, &self.definition.orientation_counts())
                 .map_err(StateError::Cycles),
-            Some(_) if text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || ",;".contains(c)) => {
+            Some(_) if tiles::is_tiles(text) => {
                 if self.has_orientations() {
                     return Err(StateError::Turned(self.name().into()));
                 }
