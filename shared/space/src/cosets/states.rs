@@ -2,6 +2,18 @@
 
 use super::{CosetGraph, CosetId};
 
+/// The number of arrangements of an axis that are remembered.
+const REMEMBERED: usize = 4096;
+
+/// Arrangements of the pieces along an axis.
+#[derive(Debug)]
+struct Arrangements {
+    /// By slot, the remainder of an index: 1 + the index that is there, or 0.
+    indices: Vec<u32>,
+    /// By slot: the symbols on the cells along the axis.
+    symbols: Vec<u8>,
+}
+
 /// Produces the words of the states of a representative coset. From one state to the next, only the pieces of
 /// axes whose index changed are updated.
 #[derive(Debug)]
@@ -17,7 +29,8 @@ pub struct StateWords<'a> {
     indices: Vec<u32>,
     /// The indices of the state before.
     before: Vec<Option<u32>>,
-    arrangement: Vec<u8>,
+    /// By colour, if each has an axis of all its arrangements.
+    arrangements: Vec<Arrangements>,
     word: Vec<u8>,
 }
 
@@ -44,6 +57,10 @@ impl<'a> StateWords<'a> {
             None => (0..colouring.axes().len()).map(|colour| vec![of_colour(colour)]).collect(),
         };
         let axes = graph.shape().lengths().len();
+        let arrangements = colouring.axes().iter().map(|axis| {
+            let slots = axis.total().min(REMEMBERED as u64) as usize;
+            Arrangements { indices: vec![0; slots], symbols: vec![0; slots * axis.length()] }
+        });
         let mut words = Self {
             graph,
             coset,
@@ -53,7 +70,7 @@ impl<'a> StateWords<'a> {
             told: pattern.iter().map(|&letter| (0, symbols.orientation(letter))).collect(),
             indices: vec![0; axes],
             before: vec![None; axes],
-            arrangement: vec![0; pattern.len()],
+            arrangements: arrangements.collect(),
             word: vec![0; pattern.len()],
         };
         (0..pattern.len()).for_each(|cell| words.show(cell));
@@ -102,11 +119,20 @@ impl<'a> StateWords<'a> {
             }
             None => {
                 let axis = &colouring.axes()[number];
-                let arrangement = &mut self.arrangement[..axis.length()];
-                axis.unrank(index.into(), arrangement);
-                for (&cell, &local) in self.cells[number][0].iter().zip(&*arrangement) {
-                    self.told[cell].0 = local;
+                let Arrangements { indices, symbols } = &mut self.arrangements[number];
+                let slot = index as usize % indices.len();
+                let symbols = &mut symbols[slot * axis.length()..][..axis.length()];
+                let cells = self.cells[number][0].iter();
+                if std::mem::replace(&mut indices[slot], index + 1) != index + 1 {
+                    axis.unrank(index.into(), symbols);
+                    let letters = graph.space().symbols();
+                    for (symbol, &cell) in symbols.iter_mut().zip(cells.clone()) {
+                        let label = self.labels[number][usize::from(*symbol)];
+                        *symbol = letters.letter(label, self.told[cell].1);
+                    }
                 }
+                cells.zip(symbols).for_each(|(&cell, symbol)| self.word[cell] = *symbol);
+                return;
             }
         }
         for part in 0..self.cells[number].len() {
@@ -133,8 +159,8 @@ mod tests {
     /// In whatever order states are requested, each is the one at its position.
     #[test]
     fn words_are_independent_of_query_order() {
-        // With axes of all arrangements, a halved one, and axes of reached pieces and orientations.
-        for word in ["2x2x2", "3x3", "skewb", "pyraminx"] {
+        // With axes of all arrangements, more than are remembered, a halved one, and axes of reached pieces and orientations.
+        for word in ["2x2x2", "2x7", "3x3", "skewb", "pyraminx"] {
             let source = PuzzleSpec::by_name(word).unwrap();
             let puzzle = source.puzzle(source.metric()).unwrap();
             let space = Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap();
@@ -142,7 +168,7 @@ mod tests {
             let positions: Vec<u32> = graph.shape().positions().collect();
             for coset in (0..graph.len()).step_by(1 + graph.len() as usize / 5).map(CosetId) {
                 let mut words = graph.words(coset);
-                for number in (0..200).map(|step| step * 7919 % positions.len()) {
+                for number in (0..500).map(|step| step * step * 7919 % positions.len()) {
                     let position = positions[number];
                     let state = words.at(position).to_vec();
                     assert_eq!(state, graph.word_at(coset, position), "{word}");
