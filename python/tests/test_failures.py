@@ -142,8 +142,10 @@ def test_damaged_tables_raise(tmp_path):
         fathom.PatternDatabase(path)
 
 
+# Processes that a script starts in the background ignore SIGINT, and so do the tests that these start.
 LONG = """
-import fathom_search as fathom, sys
+import fathom_search as fathom, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     print("begun", flush=True)
     fathom.run("2x7", "single", threads=1, directory=sys.argv[1] or None)
