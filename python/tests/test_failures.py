@@ -142,7 +142,7 @@ def test_damaged_tables_raise(tmp_path):
         fathom.PatternDatabase(path)
 
 
-# Processes that a script starts in the background ignore SIGINT, and so do the tests that these start.
+# A process that a script starts in the background ignores SIGINT, and so do its children.
 LONG = """
 import fathom_search as fathom, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)

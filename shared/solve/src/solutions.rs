@@ -31,11 +31,13 @@ pub fn not_kept(run: &RunDirectory, layers: &[LayerRow], depth: Option<u32>) -> 
     };
     let bytes = layers.iter().map(|layer| layer.bytes).sum();
     let seconds = layers.iter().map(|layer| layer.seconds).sum::<f64>().ceil();
+    let took = Duration::try_from_secs_f64(seconds).unwrap_or_default();
     bad_input!(
-        "the run in {} did not keep {missing}. Start it again in another directory with --keep all: that needs at most {} of disk; this run took {}",
+        "the run in {} did not keep {missing}. Start it again in another directory with --keep all: its {} depths need at most {} of disk, and took {} here",
         shell::path(&run.path),
+        layers.len(),
         HumanBytes(bytes),
-        HumanDuration(Duration::from_secs_f64(seconds))
+        HumanDuration(took)
     )
 }
 

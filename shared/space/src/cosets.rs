@@ -510,13 +510,13 @@ impl CosetGraph {
     /// Returns the state at a position of a representative coset, as a word of symbols: the inverse of
     /// [`CosetGraph::locate`] up to symmetry.
     pub fn word_at(&self, coset: CosetId, position: u32) -> Vec<u8> {
-        self.words(coset).at(position).to_vec()
+        StateWords::new(self, coset, 1).at(position).to_vec()
     }
 
     /// Returns a source of states of a representative coset, which is faster than single calls if many are
     /// needed.
     pub fn words(&self, coset: CosetId) -> StateWords<'_> {
-        StateWords::new(self, coset)
+        StateWords::new(self, coset, states::REMEMBERED)
     }
 
     /// Finds the coset of a representative's pattern by binary search. The representatives must be in the

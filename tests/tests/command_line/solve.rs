@@ -369,7 +369,7 @@ fn unknown_answers_of_a_run_are_reported() {
     assert_eq!((&found["method"], &found["distance"]), (&value!("enumeration"), &value!(11)));
     let (code, _, err) = in_directory(path, &["antipodes", "last", "--depth", "5"]);
     assert!(code == Some(2) && err.contains("did not keep the layer of depth 5"), "{err}");
-    assert!(err.contains("--keep all: that needs at most "), "{err}");
+    assert!(err.contains("--keep all: its 14 depths need at most "), "{err}");
 }
 
 #[test]

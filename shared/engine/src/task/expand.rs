@@ -486,11 +486,11 @@ impl<'j> Expander<'j> {
         let Method::Reference(distances) = &self.job.method else {
             return 0;
         };
-        let shape = self.job.graph.shape();
+        let mut words = self.job.graph.words(coset);
         self.packed.fill(0);
         let mut states = 0;
-        for position in shape.positions() {
-            if distances.of(&self.job.graph.word_at(coset, position)) == Some(task.depth.0) {
+        for position in self.job.graph.shape().positions() {
+            if distances.of(words.at(position)) == Some(task.depth.0) {
                 self.packed[position as usize / 8] |= 1 << (position % 8);
                 states += 1;
             }

@@ -2,8 +2,8 @@
 
 use super::{CosetGraph, CosetId};
 
-/// The number of arrangements of an axis that are remembered.
-const REMEMBERED: usize = 4096;
+/// The largest number of arrangements of an axis that are remembered, for those who read many states.
+pub(super) const REMEMBERED: u64 = 4096;
 
 /// Arrangements of the pieces along an axis.
 #[derive(Debug)]
@@ -35,7 +35,8 @@ pub struct StateWords<'a> {
 }
 
 impl<'a> StateWords<'a> {
-    pub(super) fn new(graph: &'a CosetGraph, coset: CosetId) -> Self {
+    /// Remembers up to `remembered` arrangements of each axis, at least one.
+    pub(super) fn new(graph: &'a CosetGraph, coset: CosetId, remembered: u64) -> Self {
         let (colouring, pattern) = (graph.colouring(), graph.pattern(coset));
         let symbols = colouring.symbols();
         let mut labels: Vec<Vec<u8>> = Vec::new();
@@ -58,7 +59,7 @@ impl<'a> StateWords<'a> {
         };
         let axes = graph.shape().lengths().len();
         let arrangements = colouring.axes().iter().map(|axis| {
-            let slots = axis.total().min(REMEMBERED as u64) as usize;
+            let slots = axis.total().min(remembered) as usize;
             Arrangements { indices: vec![0; slots], symbols: vec![0; slots * axis.length()] }
         });
         let mut words = Self {
@@ -159,7 +160,8 @@ mod tests {
     /// In whatever order states are requested, each is the one at its position.
     #[test]
     fn words_are_independent_of_query_order() {
-        // With axes of all arrangements, more than are remembered, a halved one, and axes of reached pieces and orientations.
+        // With axes of all arrangements (in 2x7 more than are remembered), a halved one, and axes of reached
+        // pieces and orientations.
         for word in ["2x2x2", "2x7", "3x3", "skewb", "pyraminx"] {
             let source = PuzzleSpec::by_name(word).unwrap();
             let puzzle = source.puzzle(source.metric()).unwrap();
