@@ -10,6 +10,7 @@ mod hostile_files;
 mod move_names;
 mod names;
 mod phases;
+mod pocket_cube;
 pub(crate) mod puzzles;
 mod report;
 mod shapes;
